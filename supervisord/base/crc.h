@@ -1,0 +1,8 @@
+/* crc.h - CRC32C (Castagnoli, RFC 3720 appendix B.4) over wire messages and journal records. */
+#ifndef SUPERVISORD_BASE_CRC_H
+#define SUPERVISORD_BASE_CRC_H
+#include <stddef.h>
+#include <stdint.h>
+/* Start with crc 0; feed pieces in order. */
+uint32_t hf_crc32c(uint32_t crc, const void *bytes, size_t len);
+#endif

@@ -1,0 +1,251 @@
+/* engine.h - which VM runs where, and who must be dead first.
+ * Pure and replicated: the same events in the same order give the same state on every node, bit for
+ * bit. No clock, no I/O, no allocation, no randomness, no pointers in the state. It never trusts a
+ * caller about quorum: a membership that is not a majority changes nothing. Not thread-safe: one
+ * owner. The state tables and invariants in prose: engine/README.md. */
+#ifndef SUPERVISORD_ENGINE_ENGINE_H
+#define SUPERVISORD_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "supervisord/base/err.h"
+#include "supervisord/model/group.h"
+#include "supervisord/model/ids.h"
+#include "supervisord/model/states.h"
+
+/* Replicas with different rules must not decide together. Raise at every change of behaviour. */
+#define HF_RULESET 1u
+
+/* ---- events: the total order and nothing else ---- */
+
+enum hf_event_type {
+    HF_EV_MEMBERS = 1, /* a quorate view is synchronised; from = HF_NO_NODE */
+    HF_EV_FACTS,       /* what the sending node's host agent and link say of it */
+    HF_EV_INVENTORY,   /* complete: these VMs and no others run on the sending node */
+    HF_EV_VM,          /* one VM on the sending node was seen to change */
+    HF_EV_BEAT,        /* a member sees another one's beats stop or come back */
+    HF_EV_EXPIRED,     /* the sending node's timer for this token ran out */
+    HF_EV_DONE,        /* the sending node finished (or not) the effect with this token */
+    HF_EV_ORDER,       /* an operator */
+    HF_EVENT_TYPES
+};
+
+enum hf_order_type {
+    HF_ORDER_VM_ADD = 1,
+    HF_ORDER_VM_REMOVE,
+    HF_ORDER_VM_START,
+    HF_ORDER_VM_STOP,
+    HF_ORDER_VM_MOVE, /* node = target, or HF_NO_NODE: anywhere else */
+    HF_ORDER_DRAIN,   /* node; ms = until it ends by itself, 0 = the policy's maximum */
+    HF_ORDER_UNDRAIN,
+    HF_ORDER_ARM,
+    HF_ORDER_DISARM,
+    HF_ORDER_FENCE,   /* node: power it off, VMs elsewhere */
+    HF_ORDER_CONFIRM, /* node: a person has made sure that it is off */
+    HF_ORDERS
+};
+
+struct hf_member {
+    bool present;           /* in CPG and in the totem ring, and said hello in this view */
+    bool in_ring;           /* its host is in the totem ring */
+    struct hf_boot boot;    /* when present */
+    uint64_t incarnation;   /* of its daemon; when present; rises with every start */
+};
+
+struct hf_vm_seen {
+    hf_vm_uid uid;
+    uint32_t start_no; /* the start it stems from; 0 = not one of ours */
+};
+
+struct hf_event {
+    uint64_t seq; /* place in the total order: exactly last + 1 */
+    hf_node from;
+    enum hf_event_type type;
+    union {
+        struct {
+            struct hf_view view;
+            bool cold; /* the state was read from disk: nobody in this view carried it alive */
+            struct hf_member node[HF_NODES_MAX];
+        } members;
+        struct {
+            uint32_t memory_mib;  /* total; 0 = not known */
+            uint16_t cores;
+            bool vm_watch_known;  /* the VM agent is there and libvirt answers it */
+            bool link_fit;        /* corosync is new enough, encrypted, and counts our votes */
+            bool config_same;     /* its file equals the running configuration */
+        } facts;
+        struct {
+            uint16_t count;
+            struct hf_vm_seen vm[HF_VMS_MAX];
+        } inventory;
+        struct {
+            hf_vm_uid uid;
+            uint32_t start_no;
+            enum hf_seen seen;
+        } vm;
+        struct {
+            hf_node node;
+            bool heard;
+        } beat;
+        struct {
+            struct hf_token timer;
+        } expired;
+        struct {
+            struct hf_token effect;
+            enum hf_outcome outcome;
+        } done;
+        struct {
+            enum hf_order_type type;
+            hf_node node;
+            hf_vm_uid uid;
+            uint32_t ms;
+            bool wants_run;       /* VM_ADD: start it at once */
+            struct hf_vm_def def; /* VM_ADD */
+            char who[HF_NAME_MAX + 1];
+            char reason[HF_REASON_MAX + 1];
+        } order;
+    } u;
+};
+
+/* ---- what a step decides ---- */
+
+enum hf_effect_type { HF_FX_FENCE = 1, HF_FX_VM_START, HF_FX_VM_STOP, HF_FX_TIMER, HF_FX_TYPES };
+
+struct hf_effect {
+    struct hf_token token;
+    hf_node actor; /* HF_NO_NODE: everybody (timers) */
+    enum hf_effect_type type;
+    union {
+        struct {
+            hf_node target;
+            uint8_t level; /* 0.. */
+        } fence;
+        struct {
+            hf_vm_uid uid;
+            uint32_t start_no; /* start: the recovery epoch, rises with every start of this VM */
+            uint32_t grace_ms; /* stop: time for the guest to shut down before destroy */
+        } vm;
+        struct {
+            uint32_t after_ms;
+        } timer;
+    } u;
+};
+
+struct hf_change {
+    enum hf_subject subject;
+    uint16_t ix;          /* node or VM slot */
+    hf_vm_uid uid;        /* VM only */
+    uint8_t was, now;     /* states of the subject; equal = a note without a transition */
+    hf_node node;         /* VM: its home or target; node: the executor of a fence */
+    enum hf_reason why;
+    uint32_t detail;      /* attempts, failures, milliseconds: by reason */
+};
+
+struct engine_out { /* the caller's, reused; contents valid until the next step */
+    bool applied;            /* false: refused or nothing to do, `why` says it */
+    enum hf_reason why;
+    uint32_t effects_count, changes_count;
+    struct hf_effect effects[HF_EFFECTS_MAX];
+    struct hf_change changes[HF_CHANGES_MAX];
+};
+
+/* ---- the state: opaque but for its size; fields in engine/internal.h ---- */
+
+struct engine; /* engine_size() bytes, 8-aligned, no pointers: memcpy copies it */
+size_t engine_size(void);
+
+/* Check and take over `group`: no VM is known, every node absent, disarmed. HF_EINVAL with the reason
+ * if it breaks a limit (no nodes, same name or nodeid twice, a zero deadline). */
+enum hf_code engine_init(struct engine *e, const struct hf_group *group, struct hf_err *err);
+
+/* Apply one event. Total: cannot fail, cannot block. ev->seq must be engine_seq() + 1, its enums and
+ * indexes in range (decoders see to that). */
+void engine_step(struct engine *e, const struct hf_event *ev, struct engine_out *out);
+
+/* What `actor` still owes (its orders, and every armed timer): after a restart, a snapshot or a new
+ * view. Same tokens as when ordered, safe to repeat. Returns the count. */
+uint32_t engine_pending(const struct engine *e, hf_node actor,
+                        struct hf_effect effects[HF_EFFECTS_MAX]);
+/* Is this order or timer still wanted? An actor drops what is not. */
+bool engine_is_live(const struct engine *e, struct hf_token token);
+
+/* Assert every invariant; engine_step calls it last, in all builds. */
+void engine_check(const struct engine *e);
+
+/* Portable bytes for a joining node or the disk: returns bytes needed, writes at most cap. */
+size_t engine_save(const struct engine *e, uint8_t *bytes, size_t cap);
+/* Upper bound of engine_save() for any state. */
+size_t engine_save_max(void);
+/* Decode what engine_save wrote. Hostile bytes give HF_EBAD and leave *e untouched or re-initialised
+ * to nothing usable; a state that breaks an invariant is refused, never asserted on. */
+enum hf_code engine_load(struct engine *e, const uint8_t *bytes, size_t len, struct hf_err *err);
+/* Hash of the saved bytes. Compared in the group; a difference stops the odd node. */
+uint64_t engine_digest(const struct engine *e);
+
+/* ---- read-only views, for status, metrics, shells and tests ---- */
+
+struct hf_group_view {
+    const struct hf_group *group; /* inside the state: valid until the next step */
+    uint64_t seq, epoch;          /* epoch rises with every synchronised view */
+    struct hf_view view;
+    hf_nodes present;
+    bool is_armed;
+    bool in_startup_grace;
+    uint16_t vms_count;
+};
+
+struct hf_node_view {
+    enum hf_node_state state;
+    enum hf_proof proof;       /* of the last death; HF_PROOF_NONE if none */
+    uint64_t since_seq;        /* of the last transition */
+    struct hf_boot boot;
+    uint64_t incarnation;
+    bool is_present;
+    bool in_maintenance;
+    bool vm_watch_known, link_fit, config_same;
+    uint32_t memory_mib;       /* total; 0 = not known */
+    uint32_t promised_mib;     /* to VMs that run or may run there */
+    uint16_t cores;
+    hf_node fence_actor;       /* while fencing */
+    struct hf_token fence_token;
+    uint8_t fence_level;
+    uint16_t fence_attempts;   /* in this absence */
+    enum hf_reason why;        /* of the last transition */
+};
+
+struct hf_vm_view {
+    bool is_used;              /* false: an empty slot */
+    hf_vm_uid uid;
+    const struct hf_vm_def *def;
+    enum hf_vm_state state;
+    enum hf_desire desire;
+    enum hf_seen seen;         /* last word of its home's agent */
+    hf_node home;              /* HF_NO_NODE when it has none */
+    hf_nodes possible;         /* where it may be running */
+    uint32_t start_no;         /* recovery epoch */
+    uint8_t failures;          /* since it was last stable */
+    struct hf_token order;     /* live start or stop order */
+    uint64_t since_seq;
+    enum hf_reason why;
+};
+
+/* Why a VM may or may not go to each node, by the same code that places it. */
+struct hf_placement {
+    hf_node pick;                         /* where it would go now; HF_NO_NODE: nowhere */
+    enum hf_rule refused[HF_NODES_MAX];   /* HF_RULE_NONE: passes */
+    uint32_t need_mib, free_mib[HF_NODES_MAX];
+};
+
+uint64_t engine_seq(const struct engine *e);
+struct hf_group_view engine_group(const struct engine *e);
+struct hf_node_view engine_node(const struct engine *e, hf_node node);
+struct hf_vm_view engine_vm(const struct engine *e, hf_vm vm);
+hf_vm engine_vm_by_uid(const struct engine *e, hf_vm_uid uid);    /* HF_NO_VM: none */
+hf_vm engine_vm_by_name(const struct engine *e, const char *name);
+hf_node engine_node_by_name(const struct engine *e, const char *name);
+hf_node engine_node_by_id(const struct engine *e, uint32_t nodeid);
+struct hf_placement engine_placement(const struct engine *e, hf_vm vm);
+
+#endif

@@ -1,0 +1,59 @@
+/* group.h - what the decisions need to know of the configuration.
+ * Everything else of the cluster file (fence parameters, sockets) travels as text, named by digest,
+ * and is read by the shells (config/config.h). All durations in milliseconds. */
+#ifndef SUPERVISORD_MODEL_GROUP_H
+#define SUPERVISORD_MODEL_GROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "supervisord/base/digest.h"
+#include "supervisord/model/ids.h"
+#include "supervisord/model/limits.h"
+
+struct hf_node_def {
+    char name[HF_NAME_MAX + 1];
+    uint32_t nodeid;        /* corosync's, 1..65535 */
+    uint8_t fence_levels;   /* 0: cannot be fenced */
+    uint32_t reserve_mib;   /* memory never given to VMs */
+};
+
+struct hf_policy {
+    uint32_t silent_grace_ms;     /* daemon gone, host alive: so long before it counts as lost */
+    uint32_t startup_grace_ms;    /* after a cold start: so long before absent nodes are fenced */
+    uint32_t fence_deadline_ms;   /* one fence order, all its devices; then the next executor */
+    uint32_t start_deadline_ms;
+    uint32_t stop_deadline_ms;    /* added to the VM's own grace; >= 20 s (DESIGN section 5) */
+    uint32_t stable_ms;           /* running so long clears the failure counters */
+    uint32_t maintenance_max_ms;  /* a drain ends by itself, with an alarm */
+    uint32_t fence_retry_ms[HF_BACKOFFS_MAX];   /* the last value repeats */
+    uint8_t fence_retry_count;
+    uint32_t restart_backoff_ms[HF_BACKOFFS_MAX];
+    uint8_t restart_backoff_count;
+};
+
+struct hf_group {
+    char name[HF_NAME_MAX + 1];
+    uint8_t nodes_count;
+    struct hf_node_def nodes[HF_NODES_MAX];
+    struct hf_policy policy;
+    struct hf_digest config; /* of the canonical text this was read from */
+};
+
+/* One VM as its owner describes it. The domain XML is kept beside the state, by digest. */
+struct hf_vm_def {
+    char name[HF_NAME_MAX + 1];     /* also libvirt's domain name */
+    struct hf_digest xml;
+    uint32_t xml_bytes;
+    uint32_t memory_mib;            /* > 0: promised on its node */
+    uint16_t priority;              /* 0..1000, higher starts first */
+    char apart[HF_NAME_MAX + 1];    /* anti-affinity group, "" = none: never two of it on a node */
+    char together[HF_NAME_MAX + 1]; /* affinity group, "" = none: all of it on one node */
+    hf_nodes allowed;               /* 0 = every node */
+    hf_node preferred;              /* HF_NO_NODE = none */
+    uint8_t restarts_here;          /* failures on one node before it tries elsewhere */
+    uint8_t restarts_max;           /* failures in all (since stable) before it is failed */
+    uint32_t stop_grace_ms;         /* guest shutdown time before destroy; 0 = destroy at once */
+};
+
+#endif

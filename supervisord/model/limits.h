@@ -1,0 +1,32 @@
+/* limits.h - every bound of the product, each with its reason. A full table is a named refusal. */
+#ifndef SUPERVISORD_MODEL_LIMITS_H
+#define SUPERVISORD_MODEL_LIMITS_H
+
+enum {
+    HF_NODES_MAX = 8,    /* node sets are one byte; the product is made for three */
+    HF_VMS_MAX = 256,    /* three hosts of 80 small VMs; keeps a step linear scan below 20 us */
+    HF_NAME_MAX = 63,    /* a DNS label; longest node, VM, group or device name, without the NUL */
+    HF_GROUPS_MAX = 64,  /* affinity group names in one cluster */
+    HF_REASON_MAX = 200, /* an operator's reason: one line of a report */
+    HF_BACKOFFS_MAX = 8, /* steps of the restart back-off list */
+
+    HF_EFFECTS_MAX = 2 * HF_VMS_MAX + 2 * HF_NODES_MAX, /* at most an order and a timer a subject */
+    HF_CHANGES_MAX = 4 * (HF_VMS_MAX + HF_NODES_MAX),   /* at most four states a subject a step */
+
+    HF_FENCE_LEVELS_MAX = 4,  /* bmc, pdu, switch port, one spare */
+    HF_FENCE_DEVICES_MAX = 4, /* devices that must all say off in one level: two feeds and room */
+    HF_FENCE_PARAMS_MAX = 24, /* parameters of one device; fence_ipmilan knows about 30 */
+    HF_PARAM_VALUE_MAX = 255, /* one line of the agent's stdin, without key */
+
+    HF_XML_MAX = 1 << 20,       /* DESIGN section 7; also libxml2's own limit for us */
+    HF_BLOBS_MAX = 2 * HF_VMS_MAX,   /* every VM's XML and the version it replaces */
+    HF_BLOB_BYTES_MAX = 64 << 20,    /* all of them together, in the daemon's memory */
+    HF_CONFIG_TEXT_MAX = 256 << 10,  /* the cluster file */
+
+    HF_FRAME_MAX = 64 << 10,      /* one record on a door (DESIGN section 2) */
+    HF_GROUP_MESSAGE_MAX = 16 << 10, /* faults.md 2.1: larger ones are fragmented and may block */
+    HF_IN_FLIGHT_MAX = 32,        /* faults.md finding 2: a stopped corosync takes 278, then spins */
+    HF_OUTBOX_MAX = 1024,         /* own messages waiting for their turn in flight */
+};
+
+#endif
