@@ -1,0 +1,62 @@
+/* config.h - the cluster file: read strictly, printed canonically.
+ * One file for the whole group, the same on every node. Syntax as corosync.conf's: `section name {`,
+ * `key: value`, `}`, `#` comments, one statement a line; durations with their unit. Unknown keys,
+ * duplicates and bad values are refused with file, line, column, what was expected and the nearest
+ * known word. Secrets are never in it: a fence device names a credentials file.
+ * The canonical print parses again to the same value, and its SHA-256 names the configuration. */
+#ifndef SUPERVISORD_CONFIG_CONFIG_H
+#define SUPERVISORD_CONFIG_CONFIG_H
+
+#include <stddef.h>
+
+#include "supervisord/base/err.h"
+#include "supervisord/model/group.h"
+#include "supervisord/model/limits.h"
+
+struct hf_fence_param {
+    char key[32];
+    char value[HF_PARAM_VALUE_MAX + 1]; /* no newline, no control character */
+};
+
+/* One run of one fence agent against one plug. */
+struct hf_fence_device {
+    char name[HF_NAME_MAX + 1];
+    char agent[HF_NAME_MAX + 1]; /* ^fence_[a-z0-9_]+$, found in the agents' directory */
+    char credentials[HF_NAME_MAX + 1]; /* file name below /etc/holdfast/fence.d, "" = none */
+    uint8_t params_count;        /* never action, never a password */
+    struct hf_fence_param params[HF_FENCE_PARAMS_MAX];
+};
+
+struct hf_fence_level {
+    uint8_t devices_count; /* all of them must read off */
+    uint8_t device[HF_FENCE_DEVICES_MAX]; /* indexes into hf_config.devices */
+};
+
+struct hf_fence_plan {
+    uint8_t levels_count;
+    struct hf_fence_level level[HF_FENCE_LEVELS_MAX];
+};
+
+enum { HF_DEVICES_MAX = HF_NODES_MAX * HF_FENCE_LEVELS_MAX };
+
+struct hf_config {
+    struct hf_group group;  /* what the engine gets; group.config = digest of the canonical text */
+    uint16_t devices_count;
+    struct hf_fence_device devices[HF_DEVICES_MAX];
+    struct hf_fence_plan fence[HF_NODES_MAX]; /* by node index */
+    uint32_t beat_ms;        /* a member multicasts one beat so often */
+    uint32_t mute_after_ms;  /* a member unheard so long is reported mute */
+};
+
+/* Parse text[len]; `file` is only for messages ("FILE:LINE:COL: ..."). The first error wins.
+ * On success *config is complete (defaults filled in, indexes resolved, digest computed).
+ * *config is large (about 250 KiB): keep it off small stacks. */
+enum hf_code config_parse(const char *file, const char *text, size_t len, struct hf_config *config,
+                          struct hf_err *err);
+/* Read a whole file (<= HF_CONFIG_TEXT_MAX) and parse it. */
+enum hf_code config_load(const char *file, struct hf_config *config, struct hf_err *err);
+/* Canonical text: every key, in a fixed order, defaults spelled out. Returns bytes needed without the
+ * NUL, writes at most cap including the NUL. */
+size_t config_print(const struct hf_config *config, char *out, size_t cap);
+
+#endif
