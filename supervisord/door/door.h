@@ -1,0 +1,50 @@
+/* door.h - every door of a process: a filesystem AF_UNIX SOCK_SEQPACKET socket.
+ * Peer credentials with supplementary groups, exact record length, HF_FRAME_MAX cap, slow readers
+ * dropped, at most DOOR_CLIENTS_MAX of them. Never blocks. One file descriptor may ride on a record;
+ * an unexpected one is closed. No event loop inside: the owner polls the fds. */
+#ifndef SUPERVISORD_DOOR_DOOR_H
+#define SUPERVISORD_DOOR_DOOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "supervisord/base/err.h"
+#include "supervisord/model/limits.h"
+
+enum { DOOR_CLIENTS_MAX = 32 };
+
+struct door_peer {
+    pid_t pid;
+    uid_t uid;
+    gid_t gid;
+    bool in_group; /* root, or primary or supplementary member of the door's group */
+};
+
+/* Bind and listen at path (an old socket there is removed, anything else is refused), mode 0660,
+ * group `group` (NULL: leave as is). The directory must exist. */
+enum hf_code door_listen(const char *path, const char *group, int *fd, struct hf_err *err);
+/* Accept one client, non-blocking, close-on-exec. HF_EAGAIN: nobody there. HF_EACCESS: refused and
+ * closed (not in the group). */
+enum hf_code door_accept(int listen_fd, const char *group, int *fd, struct door_peer *peer,
+                         struct hf_err *err);
+/* Connect to a door, non-blocking socket; the server's uid must be 0 or ours. */
+enum hf_code door_connect(const char *path, int *fd, struct hf_err *err);
+
+/* Send one record, and `ride` (a descriptor, or -1) with it. HF_EAGAIN: the peer is slow. */
+enum hf_code door_send(int fd, const void *bytes, size_t len, int ride, struct hf_err *err);
+/* Receive one record of at most cap bytes; *ride = -1 or an owned descriptor. HF_EAGAIN: none;
+ * HF_ECLOSED: peer gone; HF_EBAD: longer than cap (the record is lost, the peer should be dropped). */
+enum hf_code door_receive(int fd, void *bytes, size_t cap, size_t *len, int *ride,
+                          struct hf_err *err);
+
+/* A sealed memory file holding len bytes (seals: write, shrink, grow, seal), for contents larger
+ * than a record. The caller closes it. */
+enum hf_code door_memory(const char *name, const void *bytes, size_t len, int *fd,
+                         struct hf_err *err);
+/* Read one back: refused unless sealed as above and 1..max bytes. *bytes is malloc'ed, owned by the
+ * caller. */
+enum hf_code door_memory_read(int fd, size_t max, void **bytes, size_t *len, struct hf_err *err);
+
+#endif
