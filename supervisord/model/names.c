@@ -1,0 +1,274 @@
+#include "supervisord/model/names.h"
+
+#include <stddef.h>
+
+/* Tables have no size of their own: the highest value given sets it, so a value added to an enum
+ * and forgotten here breaks the build at the end of the enum, and the test in the middle. */
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static const char *pick(const char *const *table, size_t count, size_t ix)
+{
+    return ix < count && table[ix] != NULL ? table[ix] : "?";
+}
+
+static const char *const node_states[] = {
+    [HF_NODE_ABSENT] = "absent", [HF_NODE_JOINING] = "joining", [HF_NODE_MEMBER] = "member",
+    [HF_NODE_SILENT] = "silent", [HF_NODE_LOST] = "lost",       [HF_NODE_FENCING] = "fencing",
+    [HF_NODE_DEAD] = "dead",
+};
+_Static_assert(COUNT(node_states) == HF_NODE_STATES, "every node state has a name");
+
+static const char *const proofs[] = {
+    [HF_PROOF_NONE] = "no proof",
+    [HF_PROOF_FENCE] = "fence device reads off",
+    [HF_PROOF_REJOIN] = "came back under a new boot id",
+    [HF_PROOF_OPERATOR] = "operator's word",
+    [HF_PROOF_WATCHDOG] = "watchdog time is over",
+};
+_Static_assert(COUNT(proofs) == HF_PROOFS, "every proof has a name");
+
+static const char *const vm_states[] = {
+    [HF_VM_STOPPED] = "stopped",         [HF_VM_WAITING] = "waiting for proof",
+    [HF_VM_PLACING] = "placing",         [HF_VM_STARTING] = "starting",
+    [HF_VM_RUNNING] = "running",         [HF_VM_STOPPING] = "stopping",
+    [HF_VM_UNPLACEABLE] = "unplaceable", [HF_VM_HELD] = "held",
+    [HF_VM_FAILED] = "failed",
+};
+_Static_assert(COUNT(vm_states) == HF_VM_STATES, "every VM state has a name");
+
+static const char *const desires[] = {
+    [HF_WANT_STOPPED] = "stopped",
+    [HF_WANT_RUNNING] = "running",
+};
+_Static_assert(COUNT(desires) == HF_DESIRES, "every desire has a name");
+
+static const char *const seens[] = {
+    [HF_SEEN_UNKNOWN] = "unknown",    [HF_SEEN_RUNNING] = "running",
+    [HF_SEEN_CRASHED] = "crashed",    [HF_SEEN_DESTROYED] = "destroyed",
+    [HF_SEEN_SHUTDOWN] = "shut down",
+};
+_Static_assert(COUNT(seens) == HF_SEENS, "everything seen has a name");
+
+static const char *const outcomes[] = {
+    [HF_OUT_DONE] = "done",
+    [HF_OUT_REFUSED] = "refused",
+    [HF_OUT_GAVE_UP] = "gave up",
+};
+_Static_assert(COUNT(outcomes) == HF_OUTCOMES, "every outcome has a name");
+
+static const char *const subjects[] = {
+    [HF_SUBJECT_GROUP] = "group",
+    [HF_SUBJECT_NODE] = "node",
+    [HF_SUBJECT_VM] = "vm",
+};
+_Static_assert(COUNT(subjects) == HF_SUBJECTS, "every subject has a name");
+
+static const char *const node_events[] = {
+    [HF_NE_JOIN] = "joins",
+    [HF_NE_RESTARTED] = "its daemon restarted",
+    [HF_NE_READY] = "inventory complete",
+    [HF_NE_PROC_LEFT] = "its daemon left",
+    [HF_NE_NODE_LEFT] = "its host left",
+    [HF_NE_MUTE] = "beats stop",
+    [HF_NE_HEARD] = "beats return",
+    [HF_NE_GRACE_OVER] = "grace is over",
+    [HF_NE_FENCE] = "fence ordered",
+    [HF_NE_FENCE_FAILED] = "fence failed",
+    [HF_NE_PROOF] = "proved dead",
+};
+_Static_assert(COUNT(node_events) == HF_NODE_EVENTS, "every node event has a name");
+
+static const char *const vm_events[] = {
+    [HF_VE_WANT_RUN] = "wanted running",
+    [HF_VE_WANT_STOP] = "wanted stopped",
+    [HF_VE_MOVE] = "wanted elsewhere",
+    [HF_VE_HOME_LOST] = "home lost",
+    [HF_VE_CLEARED] = "proved to run nowhere",
+    [HF_VE_PLACED] = "placed",
+    [HF_VE_NO_PLACE] = "no place",
+    [HF_VE_STARTED] = "started",
+    [HF_VE_START_REFUSED] = "start refused",
+    [HF_VE_START_UNKNOWN] = "start unknown",
+    [HF_VE_SEEN_RUNNING] = "seen running",
+    [HF_VE_SEEN_CRASHED] = "seen crashed",
+    [HF_VE_SEEN_ENDED] = "seen ended on purpose",
+    [HF_VE_STOPPED] = "stopped",
+    [HF_VE_STOP_UNPROVED] = "stop not proved",
+    [HF_VE_TIMER] = "timer",
+};
+_Static_assert(COUNT(vm_events) == HF_VM_EVENTS, "every VM event has a name");
+
+const char *hf_node_state_name(enum hf_node_state s)
+{
+    return pick(node_states, COUNT(node_states), (size_t)s);
+}
+
+const char *hf_proof_name(enum hf_proof p)
+{
+    return pick(proofs, COUNT(proofs), (size_t)p);
+}
+
+const char *hf_vm_state_name(enum hf_vm_state s)
+{
+    return pick(vm_states, COUNT(vm_states), (size_t)s);
+}
+
+const char *hf_desire_name(enum hf_desire d)
+{
+    return pick(desires, COUNT(desires), (size_t)d);
+}
+
+const char *hf_seen_name(enum hf_seen s)
+{
+    return pick(seens, COUNT(seens), (size_t)s);
+}
+
+const char *hf_outcome_name(enum hf_outcome o)
+{
+    return pick(outcomes, COUNT(outcomes), (size_t)o);
+}
+
+const char *hf_subject_name(enum hf_subject s)
+{
+    return pick(subjects, COUNT(subjects), (size_t)s);
+}
+
+const char *hf_node_event_name(enum hf_node_event e)
+{
+    return pick(node_events, COUNT(node_events), (size_t)e);
+}
+
+const char *hf_vm_event_name(enum hf_vm_event e)
+{
+    return pick(vm_events, COUNT(vm_events), (size_t)e);
+}
+
+/* Read after "n2 lost: " or "trade1 waiting for proof: ": lower case, no full stop, "it" is the
+ * subject of the line, and never a second ": ". Keys are stable: scripts and alert rules use them.
+ */
+struct reason {
+    const char *key;
+    const char *text;
+};
+
+static const struct reason reasons[] = {
+    [HF_WHY_NONE] = {"none", "no reason given"},
+
+    [HF_WHY_JOINED] = {"joined", "it joined the group"},
+    [HF_WHY_DAEMON_RESTARTED] = {"daemon-restarted", "its daemon restarted, its host did not"},
+    [HF_WHY_INVENTORY_COMPLETE] = {"inventory-complete", "it has told which VMs run there"},
+    [HF_WHY_DAEMON_GONE] = {"daemon-gone", "its daemon is gone, its host is still in the ring"},
+    [HF_WHY_LEFT_RING] = {"left-ring", "its host left the ring without proof of death"},
+    [HF_WHY_MUTE] = {"mute", "its daemon is in the group but has stopped beating"},
+    [HF_WHY_HEARD_AGAIN] = {"heard-again", "it beats again"},
+    [HF_WHY_GRACE_OVER] = {"grace-over", "its daemon did not come back within the grace time"},
+    [HF_WHY_FENCE_ORDERED] = {"fence-ordered", "its death must be proved before VMs move"},
+    [HF_WHY_FENCE_FAILED] = {"fence-failed", "no fence device could prove it off, will try again"},
+    [HF_WHY_FENCE_TAKEOVER] = {"fence-takeover", "the node that was fencing it is gone, "
+                                                 "another one takes over"},
+    [HF_WHY_FENCE_DEADLINE] = {"fence-deadline", "fencing it did not end within the deadline"},
+    [HF_WHY_PROOF_FENCE] = {"proof-fence", "its fence device reads off"},
+    [HF_WHY_PROOF_REJOIN] = {"proof-rejoin", "it came back under a new boot id"},
+    [HF_WHY_PROOF_OPERATOR] = {"proof-operator", "an operator confirmed that it is off"},
+    [HF_WHY_PROOF_WATCHDOG] = {"proof-watchdog", "its attested watchdog must have fired by now"},
+    [HF_WHY_HEARD_AFTER_PROOF] = {"heard-after-proof", "it is heard although it was proved dead, "
+                                                       "check its fence device"},
+    [HF_WHY_ESCALATED] = {"escalated", "a VM there cannot be proved stopped, so the host must go"},
+    [HF_WHY_DRAINED] = {"drained", "an operator put it into maintenance"},
+    [HF_WHY_UNDRAINED] = {"undrained", "an operator ended its maintenance"},
+    [HF_WHY_MAINTENANCE_EXPIRED] = {"maintenance-expired", "its maintenance lasted longer than "
+                                                           "allowed and was ended"},
+
+    [HF_WHY_FORMED] = {"formed", "a majority formed the group"},
+    [HF_WHY_VIEW] = {"view", "the members changed"},
+    [HF_WHY_COLD_START] = {"cold-start", "the group started from disk, no member was running"},
+    [HF_WHY_STARTUP_GRACE_OVER] = {"startup-grace-over", "it did not join within the start-up "
+                                                         "grace"},
+    [HF_WHY_ARMED] = {"armed", "an operator armed recovery"},
+    [HF_WHY_DISARMED] = {"disarmed", "recovery is disarmed"},
+
+    [HF_WHY_ADDED] = {"added", "an operator added it"},
+    [HF_WHY_REMOVED] = {"removed", "an operator removed it"},
+    [HF_WHY_OPERATOR_START] = {"operator-start", "an operator started it"},
+    [HF_WHY_OPERATOR_STOP] = {"operator-stop", "an operator stopped it"},
+    [HF_WHY_OPERATOR_MOVE] = {"operator-move", "an operator moved it"},
+    [HF_WHY_DRAIN_MOVE] = {"drain-move", "its node is going into maintenance"},
+    [HF_WHY_HOST_LOST] = {"host-lost", "its host left the ring and may still run it"},
+    [HF_WHY_LAST_INSTANT] = {"last-instant", "a lost node may have been told to start it in its "
+                                             "last instant"},
+    [HF_WHY_PROVED_NOWHERE] = {"proved-nowhere", "it is proved to run nowhere"},
+    [HF_WHY_PLACED] = {"placed", "a node was chosen for it"},
+    [HF_WHY_NO_NODE] = {"no-node", "no node passes the placement rules"},
+    [HF_WHY_STARTED] = {"started", "it was started and verified"},
+    [HF_WHY_START_REFUSED] = {"start-refused", "its start failed and left nothing running"},
+    [HF_WHY_START_DEADLINE] = {"start-deadline", "its start was not confirmed within the deadline"},
+    [HF_WHY_CRASHED] = {"crashed", "its qemu ended and nobody asked for that"},
+    [HF_WHY_ENDED_BY_HAND] = {"ended-by-hand", "somebody destroyed it outside Holdfast"},
+    [HF_WHY_ENDED_BY_GUEST] = {"ended-by-guest", "the guest shut itself down"},
+    [HF_WHY_STARTED_BY_HAND] = {"started-by-hand", "somebody started it outside Holdfast"},
+    [HF_WHY_FOUND_RUNNING] = {"found-running", "it was found running when its node reported"},
+    [HF_WHY_STOPPED] = {"stopped", "its stop is proved"},
+    [HF_WHY_STOP_UNPROVED] = {"stop-unproved", "its stop could not be proved"},
+    [HF_WHY_STRAY] = {"stray", "it ran where it must not and was ordered off there"},
+    [HF_WHY_STABLE] = {"stable", "it ran long enough to forget its failures"},
+    [HF_WHY_BACKOFF_OVER] = {"backoff-over", "its pause after a failure is over"},
+    [HF_WHY_RESTART_LIMIT] = {"restart-limit", "it failed more often than its limit, a person must "
+                                               "decide"},
+    [HF_WHY_WATCH_UNKNOWN] = {"watch-unknown", "its node cannot say whether it runs, it is left "
+                                               "alone"},
+    [HF_WHY_WATCH_KNOWN] = {"watch-known", "its node can see its VMs again"},
+
+    [HF_WHY_STALE_TOKEN] = {"stale-token", "that order or timer is no longer wanted"},
+    [HF_WHY_STALE_INCARNATION] = {"stale-incarnation", "that word stems from an earlier life of "
+                                                       "the sender"},
+    [HF_WHY_NOT_MAJORITY] = {"not-majority", "fewer than a majority of the nodes are present"},
+    [HF_WHY_NOT_PRESENT] = {"not-present", "that node is not in the group"},
+    [HF_WHY_NO_SUCH_VM] = {"no-such-vm", "there is no such VM"},
+    [HF_WHY_NO_SUCH_NODE] = {"no-such-node", "there is no such node"},
+    [HF_WHY_NAME_TAKEN] = {"name-taken", "that name is taken"},
+    [HF_WHY_TABLE_FULL] = {"table-full", "the table is full"},
+    [HF_WHY_NOT_STOPPED] = {"not-stopped", "it is not stopped"},
+    [HF_WHY_NOT_RUNNING] = {"not-running", "it is not running"},
+    [HF_WHY_NO_FENCE_DEVICE] = {"no-fence-device", "it has no fence device, so only its return or "
+                                                   "an operator can prove it dead"},
+    [HF_WHY_LINK_UNFIT] = {"link-unfit", "corosync there is too old, unencrypted or counts "
+                                         "other votes"},
+    [HF_WHY_WOULD_LOSE_QUORUM] = {"would-lose-quorum", "without it the group would lose its "
+                                                       "majority"},
+    [HF_WHY_STILL_HEARD] = {"still-heard", "it is still heard, so it cannot be confirmed off"},
+    [HF_WHY_NOT_LOST] = {"not-lost", "it is not lost"},
+    [HF_WHY_BAD_TARGET] = {"bad-target", "that node cannot be the target"},
+    [HF_WHY_ALREADY] = {"already", "nothing to do, it is so already"},
+    [HF_WHY_VOTE_COUNTED] = {"vote-counted", "the expiry was counted, a majority must say so"},
+};
+_Static_assert(COUNT(reasons) == HF_REASONS, "every reason has a key and a text");
+
+const char *hf_reason_name(enum hf_reason r)
+{
+    size_t ix = (size_t)r;
+
+    return ix < COUNT(reasons) && reasons[ix].key != NULL ? reasons[ix].key : "?";
+}
+
+const char *hf_reason_text(enum hf_reason r)
+{
+    size_t ix = (size_t)r;
+
+    return ix < COUNT(reasons) && reasons[ix].text != NULL ? reasons[ix].text : "?";
+}
+
+static const char *const rules[] = {
+    [HF_RULE_NONE] = "passes every rule",
+    [HF_RULE_1_MEMBER] = "rule 1: not a ready member, in maintenance, or its VM monitor is silent",
+    [HF_RULE_2_PROOF] = "rule 2: a proof of death is still pending",
+    [HF_RULE_3_AFFINITY] = "rule 3: affinity, anti-affinity or too many failures there",
+    [HF_RULE_4_LEGS] = "rule 4: no free, healthy VF per fabric",
+    [HF_RULE_5_NUMA] = "rule 5: cores, hugepages and NIC not on one NUMA node",
+    [HF_RULE_6_MEMORY] = "rule 6: not enough memory",
+};
+_Static_assert(COUNT(rules) == HF_RULES, "every rule has a text");
+
+const char *hf_rule_text(enum hf_rule r)
+{
+    return pick(rules, COUNT(rules), (size_t)r);
+}
