@@ -40,7 +40,9 @@ import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(('$at', 4000)); s.settimeout(1)
 open('/shared/udp', 'w').write('ready')
-try: open('/shared/udp', 'w').write(s.recv(99).decode())
+try:
+    got = s.recv(99).decode()
+    open('/shared/udp', 'w').write(got)
 except TimeoutError: pass" &
 	local listener=$!
 	until_true 5 grep -q ready "$got"
@@ -108,7 +110,7 @@ t "bridge: mgmt" ping1 n1 10.77.2.3
 rig heal
 t "bridge healed" pong n1 10.77.0.3
 rig loss n2 fabA 40
-got=$(rig exec n1 busybox ping -A -c 100 -W 1 10.77.3.2 2>/dev/null | sed -n 's/.* \([0-9]*\) packets received.*/\1/p')
+got=$(rig exec n1 busybox ping -c 100 -i 0.01 -W 1 10.77.3.2 2>/dev/null | sed -n 's/.* \([0-9]*\) packets received.*/\1/p')
 t "loss 40 %: ${got:-0} of 100 came" [ "${got:-0}" -ge 40 -a "${got:-100}" -le 80 ]
 rig shrink n2 fabB 500
 t "shrink: small frames" ping1 n1 10.77.4.2
