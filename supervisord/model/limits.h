@@ -6,12 +6,12 @@ enum {
     HF_NODES_MAX = 8,    /* node sets are one byte; the product is made for three */
     HF_VMS_MAX = 256,    /* three hosts of 80 small VMs; keeps a step linear scan below 20 us */
     HF_NAME_MAX = 63,    /* a DNS label; longest node, VM, group or device name, without the NUL */
-    HF_GROUPS_MAX = 64,  /* affinity group names in one cluster */
     HF_REASON_MAX = 200, /* an operator's reason: one line of a report */
     HF_BACKOFFS_MAX = 8, /* steps of the restart back-off list */
 
-    HF_EFFECTS_MAX = 2 * HF_VMS_MAX + 2 * HF_NODES_MAX, /* at most an order and a timer a subject */
-    HF_CHANGES_MAX = 4 * (HF_VMS_MAX + HF_NODES_MAX),   /* at most four states a subject a step */
+    /* One step can re-order and re-time a subject it had already ordered: room for four each. */
+    HF_EFFECTS_MAX = 4 * (HF_VMS_MAX + HF_NODES_MAX),
+    HF_CHANGES_MAX = 6 * (HF_VMS_MAX + HF_NODES_MAX), /* longest chain seen: wait, clear, place, start */
 
     HF_FENCE_LEVELS_MAX = 4,  /* bmc, pdu, switch port, one spare */
     HF_FENCE_DEVICES_MAX = 4, /* devices that must all say off in one level: two feeds and room */

@@ -72,6 +72,7 @@ enum hf_node_event {
     HF_NE_FENCE,        /* its death is needed and somebody is ordered to prove it */
     HF_NE_FENCE_FAILED,
     HF_NE_PROOF,
+    HF_NE_CALLED_OFF,   /* its death is not needed any more, or the group was disarmed */
     HF_NODE_EVENTS
 };
 
@@ -112,6 +113,7 @@ enum hf_reason {
     HF_WHY_FENCE_FAILED,
     HF_WHY_FENCE_TAKEOVER,
     HF_WHY_FENCE_DEADLINE,
+    HF_WHY_FENCE_CALLED_OFF,
     HF_WHY_PROOF_FENCE,
     HF_WHY_PROOF_REJOIN,
     HF_WHY_PROOF_OPERATOR,
@@ -183,7 +185,7 @@ enum hf_rule {
     HF_RULE_NONE = 0,    /* passed */
     HF_RULE_1_MEMBER,    /* a ready member, not in maintenance, its VM monitor answers */
     HF_RULE_2_PROOF,     /* no proof pending for this VM */
-    HF_RULE_3_AFFINITY,  /* allowed nodes, together, apart; avoided after too many failures there */
+    HF_RULE_3_AFFINITY,  /* allowed nodes, together, apart */
     HF_RULE_4_LEGS,      /* needs the hardware inventory */
     HF_RULE_5_NUMA,      /* needs the hardware inventory */
     HF_RULE_6_MEMORY,

@@ -1,0 +1,208 @@
+/* internal.h - the engine's state and what its files share. Nobody else includes it (tests may).
+ * Rules of the folder: decide first, then change, then emit; states change only in node_apply() and
+ * vm_apply(); possible sets change only in vm.c. */
+#ifndef SUPERVISORD_ENGINE_INTERNAL_H
+#define SUPERVISORD_ENGINE_INTERNAL_H
+
+#include "supervisord/base/assert.h"
+#include "supervisord/engine/engine.h"
+
+/* What an armed timer is for; its subject is where it is kept. */
+enum purpose {
+    FOR_NOTHING = 0,
+    FOR_GRACE,          /* node silent: safety, a majority must have waited */
+    FOR_FENCE_DEADLINE, /* node: the executor had its time */
+    FOR_FENCE_RETRY,    /* node: back-off between attempts */
+    FOR_MAINTENANCE,    /* node */
+    FOR_STARTUP,        /* group: safety, a majority must have waited */
+    FOR_BACKOFF,        /* VM */
+    FOR_START_DEADLINE, /* VM */
+    FOR_STOP_DEADLINE,  /* VM */
+    FOR_STABLE,         /* VM */
+    PURPOSES
+};
+
+struct timer {
+    struct hf_token token;
+    uint32_t after_ms;
+    uint8_t purpose; /* FOR_NOTHING: not armed */
+    hf_nodes votes;  /* who said it ran out; counted for safety timers */
+};
+
+/* Why a node has to die though it may be present. */
+enum sentence { SENTENCE_NONE = 0, SENTENCE_OPERATOR, SENTENCE_ESCALATED, SENTENCES };
+
+struct node {
+    uint8_t state; /* enum hf_node_state */
+    uint8_t proof; /* enum hf_proof */
+    uint8_t why;   /* enum hf_reason */
+    uint8_t sentence;
+    bool is_present; /* takes part in the view */
+    bool in_ring;
+    bool in_maintenance;
+    bool vm_watch_known, link_fit, config_same;
+    struct hf_boot boot; /* of its last participation; zeros before */
+    uint64_t incarnation;
+    uint64_t since_seq;
+    uint32_t memory_mib;
+    uint16_t cores;
+    struct timer timer;       /* grace, fence deadline or fence retry */
+    struct timer maintenance; /* runs beside it */
+    struct hf_token order;    /* live fence order */
+    uint8_t executor;         /* node index, 0xff none */
+    uint8_t level;
+    uint16_t attempts; /* finished without proof, in this absence */
+};
+
+/* Who wants the VM to run now: what an operator asked for goes on while disarmed. */
+enum cause { CAUSE_OPERATOR = 0, CAUSE_RECOVERY, CAUSES };
+
+struct vm {
+    bool is_used;
+    uint8_t state; /* enum hf_vm_state */
+    uint8_t desire;
+    uint8_t cause;
+    uint8_t seen;
+    uint8_t why;
+    uint8_t home;   /* node index where it starts, runs or stops; 0xff none */
+    uint8_t target; /* node index a move is meant for; 0xff none */
+    hf_nodes possible; /* where it may be running: the heart of "never two" */
+    hf_nodes avoid;    /* nodes where it failed too often since it was stable */
+    uint8_t failures, failures_here;
+    uint8_t failed_on; /* node index of the last failure; 0xff none */
+    hf_vm_uid uid;
+    uint32_t start_no;   /* of the last order */
+    uint32_t running_no; /* of what runs on home; 0 = not ours */
+    uint64_t since_seq;
+    struct hf_token order; /* live start (STARTING) or stop (STOPPING) order for home */
+    struct timer timer;
+    struct hf_token stray_order; /* stop order for a copy that must not be */
+    uint8_t stray_on;            /* node index; 0xff none */
+    struct hf_vm_def def;
+};
+
+struct engine {
+    struct hf_group group;
+    uint64_t seq, epoch;
+    struct hf_view view;
+    hf_nodes present;
+    bool is_armed;
+    struct timer startup; /* armed: the grace after a cold start runs */
+    hf_vm_uid uid_last;
+    uint16_t vms_count, slots_end; /* used slots; all used ones are below slots_end */
+    struct node nodes[HF_NODES_MAX];
+    struct vm vms[HF_VMS_MAX];
+};
+
+/* One step in progress. */
+struct step {
+    struct engine *e;
+    struct engine_out *out;
+    uint32_t nth;       /* tokens given out */
+    bool needs_review;  /* placement, fencing or drains may have changed */
+};
+
+/* step.c */
+struct hf_token step_token(struct step *s);
+struct hf_effect *step_effect(struct step *s, enum hf_effect_type type, hf_node actor);
+void step_answer(struct step *s, bool applied, enum hf_reason why);
+void step_note_node(struct step *s, uint8_t n, uint8_t was, enum hf_reason why, uint32_t detail);
+void step_note_vm(struct step *s, struct vm *v, uint8_t was, enum hf_reason why, uint32_t detail);
+void step_note_group(struct step *s, enum hf_reason why, uint32_t detail);
+
+/* timer.c */
+void timer_arm(struct step *s, struct timer *t, enum purpose purpose, uint32_t after_ms);
+void timer_clear(struct timer *t);
+bool timer_is_safety(enum purpose purpose);
+void timer_expired(struct step *s, hf_node from, struct hf_token token);
+uint32_t backoff_ms(const uint32_t *list, uint8_t count, uint32_t nth); /* nth from 1; last repeats */
+
+/* host.c: the node table */
+enum rule_verdict { RULE_UNDECIDED = 0, RULE_GO, RULE_STAY, RULE_BUG };
+struct node_rule {
+    uint8_t verdict, next;
+    const char *why;
+};
+const struct node_rule *node_rule(enum hf_node_state state, enum hf_node_event event);
+bool node_apply(struct step *s, uint8_t n, enum hf_node_event event, enum hf_reason why,
+                uint32_t detail);
+void host_members(struct step *s, const struct hf_event *ev);
+void host_facts(struct step *s, const struct hf_event *ev);
+void host_beat(struct step *s, const struct hf_event *ev);
+void host_inventory(struct step *s, const struct hf_event *ev);
+/* Proof that everything that ran on n before is gone. */
+void host_proved(struct step *s, uint8_t n, enum hf_proof proof);
+bool host_may_speak(const struct engine *e, hf_node n); /* its reports count */
+
+/* vm.c: the VM table */
+enum vm_act {
+    ACT_NONE = 0,
+    ACT_FORGET_HOME,   /* it is somewhere we cannot see: only `possible` tells */
+    ACT_START,         /* order it on the placed home */
+    ACT_STOP,          /* order it off its home, with the owner's grace */
+    ACT_KILL,          /* order it off its home at once: nobody knows what it is */
+    ACT_RUNS,          /* it runs on its home: deadline off, stability watch on */
+    ACT_ENDED,         /* it ended on its home by itself or by hand */
+    ACT_FAILED_ONCE,   /* count, back off, give up at the limit */
+    ACT_RESET,         /* an operator decides: counters forgotten */
+    ACT_STABLE,        /* counters forgotten by time */
+    ACT_AFTER_STOP,    /* off and proved: where next depends on what is wanted */
+    ACT_AFTER_CLEAR,   /* proved nowhere: where next depends on what is wanted */
+    ACT_ESCALATE,      /* cannot be proved stopped */
+    ACT_HOLD_HERE,     /* runs where we did not put it */
+    VM_ACTS
+};
+struct vm_rule {
+    uint8_t verdict, next, act;
+    const char *why;
+};
+const struct vm_rule *vm_rule(enum hf_vm_state state, enum hf_vm_event event);
+bool vm_apply(struct step *s, struct vm *v, enum hf_vm_event event, enum hf_reason why);
+void vm_report(struct step *s, const struct hf_event *ev);
+void vm_seen_running(struct step *s, struct vm *v, uint8_t n, uint32_t start_no);
+void vm_seen_gone(struct step *s, struct vm *v, uint8_t n, uint32_t start_no, enum hf_seen how);
+void vm_not_listed(struct step *s, struct vm *v, uint8_t n);
+void vm_node_lost(struct step *s, uint8_t n);
+void vm_node_proved(struct step *s, uint8_t n);
+bool vm_done(struct step *s, const struct hf_event *ev); /* false: token is none of a VM's */
+bool vm_is_on_home(const struct vm *v);                  /* starting, running or stopping */
+struct vm *vm_of_uid(struct engine *e, hf_vm_uid uid);
+
+/* fence.c */
+void fence_review(struct step *s);
+bool fence_done(struct step *s, const struct hf_event *ev);
+void fence_forget(struct node *n); /* the absence is over: order, timer, attempts */
+void fence_sentence(struct step *s, uint8_t n, enum sentence sentence);
+bool fence_keeps_quorum(const struct engine *e, uint8_t target);
+void fence_timer(struct step *s, uint8_t n, enum purpose purpose);
+
+/* place.c */
+struct load { /* of every node, for one review */
+    uint32_t promised_mib[HF_NODES_MAX];
+    uint16_t vms[HF_NODES_MAX];
+};
+void place_load(const struct engine *e, const struct vm *except, struct load *load);
+enum hf_rule place_rule(const struct engine *e, const struct vm *v, uint8_t n,
+                        const struct load *load);
+hf_node place_pick(const struct engine *e, const struct vm *v, hf_nodes among,
+                   const struct load *load);
+void place_review(struct step *s);
+void drain_review(struct step *s);
+
+/* order.c */
+void order_apply(struct step *s, const struct hf_event *ev);
+
+/* save.c */
+uint16_t slots_end_of(const struct engine *e);
+
+#define EACH_NODE(e, n) (uint8_t n = 0; n < (e)->group.nodes_count; n++)
+#define EACH_VM(e, v)                                                                             \
+    (struct vm *v = (e)->vms; v < (e)->vms + (e)->slots_end; v++)                                 \
+        if (v->is_used)
+
+static inline hf_nodes bit_of(uint8_t n)
+{
+    return hf_bit((hf_node){n});
+}
+
+#endif
