@@ -50,7 +50,7 @@ static bool read_digits(const char *text, uint64_t max, uint64_t *out, const cha
     for (; *at >= '0' && *at <= '9'; at++) {
         uint64_t digit = (uint64_t)(*at - '0');
 
-        if (value > max / 10 || value * 10 > max - digit)
+        if (digit > max || value > (max - digit) / 10)
             return false;
         value = value * 10 + digit;
     }
