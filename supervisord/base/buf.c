@@ -11,7 +11,8 @@ struct hf_writer hf_writer_on(void *bytes, size_t cap)
 
 struct hf_reader hf_reader_on(const void *bytes, size_t len)
 {
-    return (struct hf_reader){.at = bytes, .len = len};
+    /* Nothing may be NULL, and NULL + 0 is undefined: nothing gets an address too. */
+    return (struct hf_reader){.at = bytes != NULL ? bytes : "", .len = bytes != NULL ? len : 0};
 }
 
 /* Count len bytes as written. Their place, or NULL when measuring or full. */
