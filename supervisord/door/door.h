@@ -25,17 +25,22 @@ struct door_peer {
 /* Bind and listen at path (an old socket there is removed, anything else is refused), mode 0660,
  * group `group` (NULL: leave as is). The directory must exist. */
 enum hf_code door_listen(const char *path, const char *group, int *fd, struct hf_err *err);
-/* Accept one client, non-blocking, close-on-exec. HF_EAGAIN: nobody there. HF_EACCESS: refused and
- * closed (not in the group). */
+/* Accept one client, non-blocking, close-on-exec. group NULL: root and our own user come in.
+ * HF_EAGAIN: nobody there. HF_EACCESS: refused and closed (not in the group). HF_EFULL: no
+ * descriptor left; the listening fd stays readable, so do not poll it for a while. */
 enum hf_code door_accept(int listen_fd, const char *group, int *fd, struct door_peer *peer,
                          struct hf_err *err);
-/* Connect to a door, non-blocking socket; the server's uid must be 0 or ours. */
+/* Connect to a door, non-blocking socket; the server's uid must be 0, ours, or that of the owner of
+ * the socket's folder if nobody else may write there (the daemon is not root, its clients may be).
+ * HF_ECLOSED: nobody serves it. */
 enum hf_code door_connect(const char *path, int *fd, struct hf_err *err);
 
-/* Send one record, and `ride` (a descriptor, or -1) with it. HF_EAGAIN: the peer is slow. */
+/* Send one record of 1 to HF_FRAME_MAX bytes (an empty one would read as the end), and `ride`
+ * (a descriptor, or -1) with it. HF_EAGAIN: the peer is slow. HF_ECLOSED: it is gone. */
 enum hf_code door_send(int fd, const void *bytes, size_t len, int ride, struct hf_err *err);
-/* Receive one record of at most cap bytes; *ride = -1 or an owned descriptor. HF_EAGAIN: none;
- * HF_ECLOSED: peer gone; HF_EBAD: longer than cap (the record is lost, the peer should be dropped). */
+/* Receive one record of at most cap bytes; *ride = -1 or an owned descriptor. `ride` NULL: none is
+ * expected, and one that comes is closed. HF_EAGAIN: none; HF_ECLOSED: peer gone; HF_EBAD: longer
+ * than cap, or several descriptors (the record is lost, the peer should be dropped). */
 enum hf_code door_receive(int fd, void *bytes, size_t cap, size_t *len, int *ride,
                           struct hf_err *err);
 
