@@ -49,7 +49,10 @@ struct hf_config {
 };
 
 /* Parse text[len]; `file` is only for messages ("FILE:LINE:COL: ..."). The first error wins.
- * On success *config is complete (defaults filled in, indexes resolved, digest computed).
+ * Faults of a line come before faults of the whole file (an unknown fence device, an id given twice).
+ * On success *config is complete (defaults filled in, indexes resolved, digest computed; devices and
+ * parameters sorted by name, unused bytes zero: equal configurations compare equal by memcmp); on
+ * failure it is all zeros.
  * *config is large (about 250 KiB): keep it off small stacks. */
 enum hf_code config_parse(const char *file, const char *text, size_t len, struct hf_config *config,
                           struct hf_err *err);

@@ -1,0 +1,164 @@
+#include "supervisord/config/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "supervisord/base/assert.h"
+#include "supervisord/base/str.h"
+
+const struct config_section config_sections[CONFIG_SECTIONS] = {
+    [CONFIG_TOP] = {"", CONFIG_TOP, false, false, "the file"},
+    [CONFIG_CLUSTER] = {"cluster", CONFIG_TOP, false, false, "the group as a whole"},
+    [CONFIG_TIMING] = {"timing", CONFIG_TOP, false, false, "how long things may take"},
+    [CONFIG_NODE] = {"node", CONFIG_TOP, true, false, "one host; the order of nodes counts"},
+    [CONFIG_DEVICE] = {"fence_device", CONFIG_TOP, true, false,
+                       "one plug, BMC or port that can switch one node off"},
+    [CONFIG_PARAMS] = {"params", CONFIG_DEVICE, false, true,
+                       "what the fence agent is told besides action and credentials"},
+};
+
+#define SECOND 1000u
+#define MINUTE (60u * SECOND)
+#define HOUR   (60u * MINUTE)
+#define DAY    (24u * HOUR)
+
+#define POLICY(field) offsetof(struct hf_config, group.policy.field)
+#define IN_NODE(field) offsetof(struct config_node, field)
+#define LEVEL(ix)     (offsetof(struct config_node, level) + (ix) * sizeof(struct config_refs))
+
+/* In canonical order. Defaults go through the same reader as what people write. */
+const struct config_key config_keys[] = {
+    {CONFIG_CLUSTER, "name", CONFIG_NAME, 1, HF_NAME_MAX, NULL,
+     offsetof(struct hf_config, group.name), 0, "name of the group, shown everywhere"},
+
+    /* Below 100 ms a beat would need a timer of its own kind; above 5 s nobody is missed in time. */
+    {CONFIG_TIMING, "beat", CONFIG_DURATION, 100, 5 * SECOND, "500ms",
+     offsetof(struct hf_config, beat_ms), 0, "a member sends one beat so often"},
+    {CONFIG_TIMING, "mute_after", CONFIG_DURATION, 300, 1 * MINUTE, "2s",
+     offsetof(struct hf_config, mute_after_ms), 0,
+     "a member unheard for so long counts as mute; at least 3 beats"},
+    {CONFIG_TIMING, "silent_grace", CONFIG_DURATION, 1 * SECOND, 10 * MINUTE, "10s",
+     POLICY(silent_grace_ms), 0, "daemon gone, host alive: so long before the node is lost"},
+    {CONFIG_TIMING, "startup_grace", CONFIG_DURATION, 1 * SECOND, 1 * HOUR, "60s",
+     POLICY(startup_grace_ms), 0, "after a cold start: so long before absent nodes are fenced"},
+    /* An unreachable BMC alone costs fence_ipmilan 20 s (its power_timeout). */
+    {CONFIG_TIMING, "fence_deadline", CONFIG_DURATION, 5 * SECOND, 10 * MINUTE, "60s",
+     POLICY(fence_deadline_ms), 0, "one fence order with all its devices"},
+    {CONFIG_TIMING, "start_deadline", CONFIG_DURATION, 5 * SECOND, 1 * HOUR, "60s",
+     POLICY(start_deadline_ms), 0, "from the order to start a VM until it is verified"},
+    /* Cleaning up one VF can take 5 s: a shorter budget would fence hosts for being slow. */
+    {CONFIG_TIMING, "stop_deadline", CONFIG_DURATION, 20 * SECOND, 1 * HOUR, "30s",
+     POLICY(stop_deadline_ms), 0, "to prove a VM stopped, on top of its own grace"},
+    {CONFIG_TIMING, "stable", CONFIG_DURATION, 1 * SECOND, 1 * DAY, "10min", POLICY(stable_ms), 0,
+     "a VM that ran for so long has its failures forgotten"},
+    {CONFIG_TIMING, "maintenance_max", CONFIG_DURATION, 1 * MINUTE, 7 * DAY, "4h",
+     POLICY(maintenance_max_ms), 0, "a drain ends by itself after this, with an alarm"},
+    {CONFIG_TIMING, "fence_retry", CONFIG_DURATIONS, 100, 1 * HOUR, "1s, 2s, 5s, 15s, 30s",
+     POLICY(fence_retry_ms), POLICY(fence_retry_count),
+     "pauses between attempts to fence; the last one repeats"},
+    {CONFIG_TIMING, "restart_backoff", CONFIG_DURATIONS, 0, 1 * HOUR, "0s, 2s, 10s, 30s, 2min",
+     POLICY(restart_backoff_ms), POLICY(restart_backoff_count),
+     "pauses before a failed VM is started again; the last one repeats"},
+
+    {CONFIG_NODE, "id", CONFIG_NUMBER, 1, 65535, NULL, IN_NODE(def.nodeid), 0,
+     "corosync's nodeid of this host"},
+    {CONFIG_NODE, "reserve_memory", CONFIG_MEMORY, 64, 1024 * 1024, "2GiB",
+     IN_NODE(def.reserve_mib), 0, "memory never given to VMs"},
+    {CONFIG_NODE, "fence_level_1", CONFIG_DEVICES, 1, HF_FENCE_DEVICES_MAX, "", LEVEL(0), 0,
+     "tried first; all devices of a level must read off"},
+    {CONFIG_NODE, "fence_level_2", CONFIG_DEVICES, 1, HF_FENCE_DEVICES_MAX, "", LEVEL(1), 0,
+     "tried when level 1 fails"},
+    {CONFIG_NODE, "fence_level_3", CONFIG_DEVICES, 1, HF_FENCE_DEVICES_MAX, "", LEVEL(2), 0,
+     "tried when level 2 fails"},
+    {CONFIG_NODE, "fence_level_4", CONFIG_DEVICES, 1, HF_FENCE_DEVICES_MAX, "", LEVEL(3), 0,
+     "tried when level 3 fails"},
+
+    {CONFIG_DEVICE, "agent", CONFIG_AGENT, 1, HF_NAME_MAX, NULL,
+     offsetof(struct hf_fence_device, agent), 0, "the fence agent's program, fence_..."},
+    {CONFIG_DEVICE, "credentials", CONFIG_NAME, 1, HF_NAME_MAX, "",
+     offsetof(struct hf_fence_device, credentials), 0,
+     "file below /etc/holdfast/fence.d with user and password"},
+};
+const size_t config_keys_count = sizeof config_keys / sizeof config_keys[0];
+
+_Static_assert(HF_FENCE_LEVELS_MAX == 4, "one fence_level key per level");
+
+const struct config_key *config_key_find(enum config_section_id section, const char *name)
+{
+    for (size_t i = 0; i < config_keys_count; i++)
+        if (config_keys[i].section == section && strcmp(config_keys[i].name, name) == 0)
+            return &config_keys[i];
+    return NULL;
+}
+
+enum config_section_id config_section_find(const char *name)
+{
+    for (int i = CONFIG_TOP + 1; i < CONFIG_SECTIONS; i++)
+        if (strcmp(config_sections[i].name, name) == 0)
+            return (enum config_section_id)i;
+    return CONFIG_TOP;
+}
+
+unsigned config_key_slot(const struct config_key *key)
+{
+    unsigned slot = 0;
+
+    for (const struct config_key *k = config_keys; k != key; k++)
+        if (k->section == key->section)
+            slot++;
+    HF_ASSERT(slot < CONFIG_KEYS_MAX);
+    return slot;
+}
+
+/* Keep the nearer of two candidates. Two edits at most, and fewer than the word has letters: a hint
+ * that is a guess misleads. */
+static void consider(const char *candidate, const char *word, const char **best, unsigned *distance)
+{
+    unsigned d = hf_str_distance(candidate, word);
+
+    if (d <= 2 && d < strlen(word) && (*best == NULL || d < *distance)) {
+        *best = candidate;
+        *distance = d;
+    }
+}
+
+const char *config_nearest_key(enum config_section_id section, const char *word)
+{
+    const char *best = NULL;
+    unsigned distance = 0;
+
+    for (size_t i = 0; i < config_keys_count; i++)
+        if (config_keys[i].section == section)
+            consider(config_keys[i].name, word, &best, &distance);
+    return best;
+}
+
+const char *config_nearest_section(enum config_section_id parent, const char *word)
+{
+    const char *best = NULL;
+    unsigned distance = 0;
+
+    for (int i = CONFIG_TOP + 1; i < CONFIG_SECTIONS; i++)
+        if (config_sections[i].parent == parent)
+            consider(config_sections[i].name, word, &best, &distance);
+    return best;
+}
+
+static void append_word(char *out, size_t cap, const char *word)
+{
+    size_t len = strlen(out);
+
+    if (len + strlen(word) + 2 < cap)
+        (void)snprintf(out + len, cap - len, "%s%s", len > 0 ? ", " : "", word);
+}
+
+void config_known_words(enum config_section_id section, char *out, size_t cap)
+{
+    out[0] = '\0';
+    for (size_t i = 0; i < config_keys_count; i++)
+        if (config_keys[i].section == section)
+            append_word(out, cap, config_keys[i].name);
+    for (int i = CONFIG_TOP + 1; i < CONFIG_SECTIONS; i++)
+        if (config_sections[i].parent == section)
+            append_word(out, cap, config_sections[i].name);
+}

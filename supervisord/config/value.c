@@ -1,0 +1,264 @@
+#include "supervisord/config/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "supervisord/base/str.h"
+
+enum { WORD_MAX = 127 }; /* an item of a list; longer than anything valid */
+
+static void *field(void *record, size_t at)
+{
+    return (char *)record + at;
+}
+
+static const void *field_const(const void *record, size_t at)
+{
+    return (const char *)record + at;
+}
+
+static enum hf_code fail_expected(const struct config_draft *draft, struct config_place place,
+                                  const struct config_key *key, const char *text,
+                                  const char *expected, struct hf_err *err)
+{
+    char quoted[CONFIG_QUOTE_MAX];
+
+    return config_fail(draft, place, err, "bad value %s for '%s': expected %s",
+                       config_quote(text, quoted), key->name, expected);
+}
+
+/* ---- numbers ---- */
+
+static void number_text(enum config_type type, uint32_t value, char out[32])
+{
+    char duration[24];
+
+    if (type == CONFIG_DURATION || type == CONFIG_DURATIONS) {
+        hf_str_from_ms(value, duration);
+        (void)snprintf(out, 32, "%s", duration);
+    } else if (type == CONFIG_MEMORY && value % 1024 == 0 && value > 0) {
+        (void)snprintf(out, 32, "%uGiB", (unsigned)(value / 1024));
+    } else if (type == CONFIG_MEMORY) {
+        (void)snprintf(out, 32, "%uMiB", (unsigned)value);
+    } else {
+        (void)snprintf(out, 32, "%u", (unsigned)value);
+    }
+}
+
+/* "512MiB", "4GiB" -> MiB. Units are powers of two and say so: "GB" is refused. */
+static bool memory_from(const char *text, uint64_t *mib)
+{
+    char digits[WORD_MAX + 1];
+    size_t len = strspn(text, "0123456789");
+    uint64_t factor = strcmp(text + len, "MiB") == 0 ? 1 : strcmp(text + len, "GiB") == 0 ? 1024 : 0;
+
+    if (factor == 0 || len == 0 || len > WORD_MAX)
+        return false;
+    memcpy(digits, text, len);
+    digits[len] = '\0';
+    if (!hf_str_to_u64(digits, UINT32_MAX, mib))
+        return false;
+    *mib *= factor;
+    return true;
+}
+
+static enum hf_code number_read(const struct config_draft *draft, const struct config_key *key,
+                                const char *text, struct config_place place, uint32_t *out,
+                                struct hf_err *err)
+{
+    bool is_duration = key->type == CONFIG_DURATION || key->type == CONFIG_DURATIONS;
+    char low[32], high[32], quoted[CONFIG_QUOTE_MAX];
+    uint64_t value = 0;
+    bool is_number;
+
+    if (is_duration)
+        is_number = hf_str_to_ms(text, &value);
+    else if (key->type == CONFIG_MEMORY)
+        is_number = memory_from(text, &value);
+    else
+        is_number = hf_str_to_u64(text, UINT32_MAX, &value);
+    if (!is_number && is_duration)
+        return fail_expected(draft, place, key, text,
+                             "a duration with its unit (ms, s, min or h), such as 500ms", err);
+    if (!is_number && key->type == CONFIG_MEMORY)
+        return fail_expected(draft, place, key, text,
+                             "an amount with its unit (MiB or GiB), such as 4GiB", err);
+    if (!is_number)
+        return fail_expected(draft, place, key, text, "a whole number", err);
+    if (value < key->low || value > key->high) {
+        number_text(key->type, key->low, low);
+        number_text(key->type, key->high, high);
+        return config_fail(draft, place, err, "%s for '%s' is out of range: %s to %s",
+                           config_quote(text, quoted), key->name, low, high);
+    }
+    *out = (uint32_t)value;
+    return HF_OK;
+}
+
+/* ---- words ---- */
+
+static bool is_agent(const char *text)
+{
+    const char *rest = text + strlen("fence_");
+
+    return strlen(text) <= HF_NAME_MAX && strncmp(text, "fence_", strlen("fence_")) == 0 &&
+           rest[0] != '\0' && rest[strspn(rest, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+}
+
+static enum hf_code word_read(const struct config_draft *draft, const struct config_key *key,
+                              const char *text, struct config_place place,
+                              char out[HF_NAME_MAX + 1], struct hf_err *err)
+{
+    if (key->type == CONFIG_AGENT && !is_agent(text))
+        return fail_expected(draft, place, key, text,
+                             "the name of a fence agent, such as fence_ipmilan", err);
+    if (key->type != CONFIG_AGENT && !hf_str_is_name(text, HF_NAME_MAX))
+        return fail_expected(draft, place, key, text,
+                             "a name: up to 63 of A-Z a-z 0-9 . _ -, first a letter or digit", err);
+    (void)hf_str_copy(out, HF_NAME_MAX + 1, text);
+    return HF_OK;
+}
+
+/* ---- lists ---- */
+
+/* Cut the next item of "a, b, c" out of *rest, without the blanks around it, and move on. */
+static void item_next(const char **rest, struct config_place *place, char item[WORD_MAX + 1],
+                      struct config_place *item_place)
+{
+    size_t blanks = strspn(*rest, " ");
+    size_t len = strcspn(*rest + blanks, ",");
+    size_t used = blanks + len;
+    const char *start = *rest + blanks;
+
+    *item_place = (struct config_place){place->line, place->column + (uint32_t)blanks};
+    while (len > 0 && start[len - 1] == ' ')
+        len--;
+    if (len > WORD_MAX)
+        len = WORD_MAX; /* still too long for any item, so still refused */
+    memcpy(item, start, len);
+    item[len] = '\0';
+    *rest += used;
+    place->column += (uint32_t)used;
+}
+
+static enum hf_code item_read(const struct config_draft *draft, const struct config_key *key,
+                              const char *item, struct config_place place, uint32_t count,
+                              void *record, struct hf_err *err)
+{
+    uint32_t *ms = field(record, key->at);
+    struct config_refs *refs = field(record, key->at);
+    uint32_t max = key->type == CONFIG_DURATIONS ? (uint32_t)HF_BACKOFFS_MAX
+                                                 : (uint32_t)HF_FENCE_DEVICES_MAX;
+
+    if (item[0] == '\0')
+        return config_fail(draft, place, err, "empty item in the list '%s'", key->name);
+    if (count >= max)
+        return config_fail(draft, place, err, "too many items in the list '%s': at most %u",
+                           key->name, (unsigned)max);
+    if (key->type == CONFIG_DURATIONS)
+        return number_read(draft, key, item, place, &ms[count], err);
+    refs->place[count] = place;
+    return word_read(draft, key, item, place, refs->name[count], err);
+}
+
+static enum hf_code list_read(const struct config_draft *draft, const struct config_key *key,
+                              const char *text, struct config_place place, void *record,
+                              struct hf_err *err)
+{
+    const char *rest = text;
+    struct config_place item_place;
+    char item[WORD_MAX + 1];
+    uint8_t count = 0;
+
+    for (;;) {
+        item_next(&rest, &place, item, &item_place);
+        if (item_read(draft, key, item, item_place, count, record, err) != HF_OK)
+            return err->code;
+        count++;
+        if (*rest == '\0')
+            break;
+        rest++;
+        place.column++;
+    }
+    if (key->type == CONFIG_DURATIONS)
+        *(uint8_t *)field(record, key->count_at) = count;
+    else
+        ((struct config_refs *)field(record, key->at))->count = count;
+    return HF_OK;
+}
+
+enum hf_code config_value_read(const struct config_draft *draft, const struct config_key *key,
+                               const char *text, struct config_place place, void *record,
+                               struct hf_err *err)
+{
+    switch (key->type) {
+    case CONFIG_NAME:
+    case CONFIG_AGENT:
+        return word_read(draft, key, text, place, field(record, key->at), err);
+    case CONFIG_NUMBER:
+    case CONFIG_MEMORY:
+    case CONFIG_DURATION:
+        return number_read(draft, key, text, place, field(record, key->at), err);
+    case CONFIG_DURATIONS:
+    case CONFIG_DEVICES:
+        return list_read(draft, key, text, place, record, err);
+    }
+    return hf_err_set(err, HF_EINVAL, "key '%s' has no reader", key->name);
+}
+
+/* ---- printing ---- */
+
+static void append(char out[CONFIG_LINE_MAX + 1], const char *text)
+{
+    size_t len = strlen(out);
+
+    (void)snprintf(out + len, CONFIG_LINE_MAX + 1 - len, "%s%s", len > 0 ? ", " : "", text);
+}
+
+static void durations_print(const struct config_key *key, const void *record,
+                            char out[CONFIG_LINE_MAX + 1])
+{
+    const uint32_t *ms = field_const(record, key->at);
+    uint8_t count = *(const uint8_t *)field_const(record, key->count_at);
+    char text[32];
+
+    for (uint8_t i = 0; i < count && i < HF_BACKOFFS_MAX; i++) {
+        number_text(key->type, ms[i], text);
+        append(out, text);
+    }
+}
+
+static void devices_print(const struct config_key *key, const void *record,
+                          char out[CONFIG_LINE_MAX + 1])
+{
+    const struct config_refs *refs = field_const(record, key->at);
+
+    for (uint8_t i = 0; i < refs->count && i < HF_FENCE_DEVICES_MAX; i++)
+        append(out, refs->name[i]);
+}
+
+void config_value_print(const struct config_key *key, const void *record,
+                        char out[CONFIG_LINE_MAX + 1])
+{
+    char text[32];
+
+    out[0] = '\0';
+    switch (key->type) {
+    case CONFIG_NAME:
+    case CONFIG_AGENT:
+        append(out, field_const(record, key->at));
+        break;
+    case CONFIG_NUMBER:
+    case CONFIG_MEMORY:
+    case CONFIG_DURATION:
+        number_text(key->type, *(const uint32_t *)field_const(record, key->at), text);
+        append(out, text);
+        break;
+    case CONFIG_DURATIONS:
+        durations_print(key, record, out);
+        break;
+    case CONFIG_DEVICES:
+        devices_print(key, record, out);
+        break;
+    }
+}
