@@ -1,0 +1,89 @@
+#!/bin/bash
+# hf-node.sh: Holdfast in a node of the rig. The one place that knows its configuration's grammar,
+# where its files go and in which order its processes start.
+#   conf NODES          prints the cluster file (outside or inside a node)
+#   install CONF BUILD  inside a node: cluster file, credentials, folders; programs come from BUILD
+#   boot [PROGRAM...]   inside a node: starts the daemons (all, or those named), each in a loop that
+#                       starts it again 200 ms after it ended, as systemd's Restart=always would
+#   members             inside a node: prints how many nodes are members, 0 if nobody answers
+# Environment for conf: HF_TIMING, lines for the section `timing`.
+PREFIX=${RIG_PREFIX:-10.77}
+
+print_conf() {
+	local n
+	printf 'cluster {\n\tname: rig\n}\n'
+	[[ -n ${HF_TIMING:-} ]] && printf 'timing {\n%s\n}\n' "$HF_TIMING"
+	for n; do
+		cat <<-E
+		node $n {
+		    id: ${n#n}
+		    reserve_memory: 64MiB
+		    fence_level_1: bmc-$n
+		}
+		fence_device bmc-$n {
+		    agent: fence_ipmilan
+		    credentials: bmc
+		    params {
+		        ip: $PREFIX.2.$((100 + ${n#n}))
+		        lanplus: 1
+		        cipher: 3
+		        power_wait: 0
+		    }
+		}
+		E
+	done
+}
+install_files() {   # CONF BUILD
+	local p
+	getent group holdfast >/dev/null || groupadd -r holdfast
+	install -d -m 755 /etc/holdfast /var/log/holdfast
+	install -d -m 700 /etc/holdfast/fence.d
+	install -d -m 750 -g holdfast /var/lib/holdfast
+	install -m 644 "$1" /etc/holdfast/holdfast.conf
+	(umask 077; printf 'username=admin\npassword=secret\n' >/etc/holdfast/fence.d/bmc.cred)
+	for p in holdfastd holdfast holdfast-agent holdfast-fencer holdfast-link; do
+		ln -sf "$(find "$2" -maxdepth 4 -type f -perm -100 -name "$p" | head -1)" "/usr/local/sbin/$p"
+		[[ -x /usr/local/sbin/$p ]] || { echo "hf-node: no $p below $2" >&2; return 1; }
+	done
+}
+keep() {   # LOGNAME CMD...
+	local log=/var/log/holdfast/$1.log
+	shift
+	while :; do
+		"$@" </dev/null >>"$log" 2>&1
+		echo "rig: '$*' ended with $?, again in 0.2 s" >>"$log"
+		sleep 0.2
+	done
+}
+boot() {
+	local what
+	install -d -m 750 -g holdfast /run/holdfast
+	for what; do
+		case $what in
+		holdfastd) set -- holdfastd --config /etc/holdfast/holdfast.conf ;;
+		holdfast-fencer) set -- holdfast-fencer ;;
+		host | vm) set -- holdfast-agent "$what" ;;
+		*) echo "hf-node: what is $what?" >&2; exit 2 ;;
+		esac
+		setsid bash "$0" _keep "$what" "$@" >/dev/null 2>&1 </dev/null &
+	done
+}
+
+verb=${1:-}
+shift
+case $verb in
+conf) print_conf $* ;;
+install) install_files "$@" ;;
+boot) if [[ $# -gt 0 ]]; then boot "$@"; else boot holdfastd host vm holdfast-fencer; fi ;;
+members)
+	holdfast status --json 2>/dev/null | python3 -c '
+import json, sys
+try:
+    nodes = json.load(sys.stdin).get("nodes", [])
+except ValueError:
+    nodes = []
+print(sum(n.get("state") == "member" for n in nodes))'
+	;;
+_keep) keep "$@" ;;
+*) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 2 ;;
+esac
