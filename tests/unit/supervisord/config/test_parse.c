@@ -1,0 +1,437 @@
+/* Every kind of fault with its exact message: what an operator reads is part of the interface. */
+#include "supervisord/config/config.h"
+#include "tests/unit/check.h"
+
+#include <string.h>
+
+#define CLUSTER "cluster {\n    name: colo\n}\n"                       /* 3 lines */
+#define NODE1   "node n1 {\n    id: 1\n    fence_level_1: a\n}\n"      /* 4 lines */
+#define DEV_A   "fence_device a {\n    agent: fence_dummy\n}\n"        /* 3 lines */
+#define SMALL   CLUSTER NODE1 DEV_A                                     /* 10 lines */
+#define PARAM(line)                                                                               \
+    CLUSTER NODE1 "fence_device a {\n    agent: fence_x\n    params {\n        " line               \
+                  "\n    }\n}\n" /* line 11, column 9 */
+#define TIMING(line) SMALL "timing {\n    " line "\n}\n" /* line 12, column 5 */
+#define X64 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define X63 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
+static struct hf_config config;
+static struct hf_err err;
+
+static enum hf_code parse(const char *text)
+{
+    return config_parse("holdfast.conf", text, strlen(text), &config, &err);
+}
+
+static const struct fault {
+    const char *text;
+    const char *message;
+} faults[] = {
+    /* bytes */
+    {"cluster {\r\n", ":1:10: CR before the newline: save the file with Unix line ends"},
+    {"# a\rb\n", ":1:4: control or invisible character U+000D"},
+    {"cluster {\n\x01\n", ":2:1: control or invisible character U+0001"},
+    {"# \x7f\n", ":1:3: control or invisible character U+007F"},
+    {"# \xe2\x80\xae\n", ":1:3: control or invisible character U+202E"},
+    {"# \xe2\x80\x8b\n", ":1:3: control or invisible character U+200B"},
+    {"# \xc2\x85\n", ":1:3: control or invisible character U+0085"},
+    {"\xef\xbb\xbf# x\n", ":1:1: byte order mark: save the file as UTF-8 without it"},
+    {"# \xff\n", ":1:3: invalid UTF-8"},
+    {"# \xc0\xaf\n", ":1:3: invalid UTF-8"},
+    {"# \xed\xa0\x80\n", ":1:3: invalid UTF-8"},
+    {"# \xe4\xb8\n", ":1:3: invalid UTF-8"},
+    {"#" X64 X64 X64 X64 X64 X64 X64 X64 "\n", ":1:513: line longer than 512 bytes"},
+
+    /* structure */
+    {"", ":1:1: section 'cluster' is missing"},
+    {CLUSTER, ":1:1: section 'node NAME' is missing: a group has 1 to 8"},
+    {"hello\n", ":1:1: expected 'key: value', 'section {', '}' or a '#' comment"},
+    {"node n1\n{\n", ":1:1: expected 'key: value', 'section {', '}' or a '#' comment"},
+    {"\n  {\n", ":2:3: '{' without a section: it stands on the line of the section's name"},
+    {"cluster { name: x }\n", ":1:11: text after '{': one statement a line"},
+    {"cluster {\n} # end\n", ":2:3: text after '}': one statement a line"},
+    {"cluster {\n    name: x }\n", ":2:13: '}' after a value: one statement a line"},
+    {"cluster {\n    name: {x\n", ":2:11: '{' after a value: one statement a line"},
+    {"}\n", ":1:1: '}' closes nothing: no section is open"},
+    {CLUSTER "}\n", ":4:1: '}' closes nothing: no section is open"},
+    {"cluster {\n    name: x\n",
+     ":2:1: the file ends inside section 'cluster', opened at line 1: '}' is missing"},
+    {CLUSTER "node n1 {\n    id: 1\nnode n2 {\n",
+     ":6:1: section 'node' cannot be inside section 'node n1', opened at line 4: is its '}' "
+     "missing?"},
+    {"fence_device a {\n    params {\n", ":2:1: the file ends inside section 'params' of "
+                                         "fence_device 'a', opened at line 2: '}' is missing"},
+    {"name: x\n", ":1:1: key 'name' outside of every section"},
+    {": x\n", ":1:1: ':' without a key before it"},
+
+    /* sections */
+    {"clustr {\n", ":1:1: unknown section 'clustr' in the file (did you mean 'cluster'?)"},
+    {"totem {\n", ":1:1: unknown section 'totem' in the file"},
+    {"fence_device a {\n    param {\n", ":2:5: unknown section 'param' in section 'fence_device "
+                                        "a' (did you mean 'params'?)"},
+    {"params {\n", ":1:1: section 'params' belongs inside section 'fence_device'"},
+    {"cluster colo {\n", ":1:9: section 'cluster' has no name: write 'cluster {'"},
+    {"node {\n", ":1:1: section 'node' needs a name: write 'node NAME {'"},
+    {"node n/1 {\n", ":1:6: bad name 'n/1': up to 63 of A-Z a-z 0-9 . _ -, first a letter or "
+                      "digit"},
+    {"node a b {\n", ":1:6: bad name 'a b': up to 63 of A-Z a-z 0-9 . _ -, first a letter or "
+                     "digit"},
+    {"node " X64 " {\n", ":1:6: bad name '" X63 "...': up to 63 of A-Z a-z 0-9 . _ -, first a "
+                         "letter or digit"},
+    {CLUSTER "\ncluster {\n", ":5:1: section 'cluster' is given twice, first at line 1"},
+    {"timing {\n}\ntiming {\n", ":3:1: section 'timing' is given twice, first at line 1"},
+    {SMALL "node n1 {\n", ":11:1: node 'n1' is given twice, first at line 4"},
+    {SMALL "fence_device a {\n", ":11:1: fence_device 'a' is given twice, first at line 8"},
+    {"fence_device a {\n    params {\n    }\n    params {\n",
+     ":4:5: section 'params' is given twice, first at line 2"},
+
+    /* keys */
+    {"cluster {\n    nme: x\n", ":2:5: unknown key 'nme' in section 'cluster' (did you mean "
+                                "'name'?)"},
+    {"node n1 {\n    reserve: 1GiB\n", ":2:5: unknown key 'reserve' in section 'node n1' (known: "
+                                       "id, reserve_memory, fence_level_1, fence_level_2, "
+                                       "fence_level_3, fence_level_4)"},
+    {"cluster {\n    beat: 1s\n", ":2:5: unknown key 'beat' in section 'cluster' (it belongs in "
+                                  "section 'timing')"},
+    {"cluster {\n    name:\n", ":2:10: no value for 'name'"},
+    {"cluster {\n    name: x\n    name: y\n", ":3:5: key 'name' is given twice, first at line 2"},
+    {"cluster {\n}\n", ":1:1: section 'cluster' has no 'name'"},
+    {CLUSTER "node n1 {\n}\n", ":4:1: section 'node n1' has no 'id'"},
+    {"fence_device a {\n}\n", ":1:1: section 'fence_device a' has no 'agent'"},
+    {"cluster {\n    name: x # mine\n", ":2:13: '#' after a value: a comment has a line of its "
+                                        "own"},
+    {"cluster {\n    name: x\ty\n", ":2:12: tab inside a value"},
+
+    /* values */
+    {"cluster {\n    name: a b\n", ":2:11: bad value 'a b' for 'name': expected a name: up to 63 "
+                                   "of A-Z a-z 0-9 . _ -, first a letter or digit"},
+    {"fence_device a {\n    agent: ipmilan\n", ":2:12: bad value 'ipmilan' for 'agent': expected "
+                                               "the name of a fence agent, such as fence_ipmilan"},
+    {"fence_device a {\n    agent: fence_\n", ":2:12: bad value 'fence_' for 'agent': expected "
+                                              "the name of a fence agent, such as fence_ipmilan"},
+    {"fence_device a {\n    agent: fence_../x\n",
+     ":2:12: bad value 'fence_../x' for 'agent': expected the name of a fence agent, such as "
+     "fence_ipmilan"},
+    {"fence_device a {\n    credentials: /etc/shadow\n",
+     ":2:18: bad value '/etc/shadow' for 'credentials': expected a name: up to 63 of A-Z a-z 0-9 "
+     ". _ -, first a letter or digit"},
+    {"node n1 {\n    id: one\n", ":2:9: bad value 'one' for 'id': expected a whole number"},
+    {"node n1 {\n    id: 0\n", ":2:9: '0' for 'id' is out of range: 1 to 65535"},
+    {"node n1 {\n    id: 65536\n", ":2:9: '65536' for 'id' is out of range: 1 to 65535"},
+    {"node n1 {\n    id: 99999999999999999999\n",
+     ":2:9: bad value '99999999999999999999' for 'id': expected a whole number"},
+    {"node n1 {\n    reserve_memory: 4GB\n", ":2:21: bad value '4GB' for 'reserve_memory': "
+                                             "expected an amount with its unit (MiB or GiB), such "
+                                             "as 4GiB"},
+    {"node n1 {\n    reserve_memory: GiB\n", ":2:21: bad value 'GiB' for 'reserve_memory': "
+                                             "expected an amount with its unit (MiB or GiB), such "
+                                             "as 4GiB"},
+    {"node n1 {\n    reserve_memory: 4294967295GiB\n",
+     ":2:21: '4294967295GiB' for 'reserve_memory' is out of range: 64MiB to 1024GiB"},
+    {TIMING("beat: 500"), ":12:11: bad value '500' for 'beat': expected a duration with its unit "
+                          "(ms, s, min or h), such as 500ms"},
+    {TIMING("beat: -1s"), ":12:11: bad value '-1s' for 'beat': expected a duration with its unit "
+                          "(ms, s, min or h), such as 500ms"},
+    {TIMING("stop_deadline: 19s"),
+     ":12:20: '19s' for 'stop_deadline' is out of range: 20s to 1h"},
+    {TIMING("stable: 5000000h"), ":12:13: '5000000h' for 'stable' is out of range: 1s to 24h"},
+    {TIMING("fence_retry: 1s,, 2s"), ":12:21: empty item in the list 'fence_retry'"},
+    {TIMING("fence_retry: 1s, "), ":12:21: empty item in the list 'fence_retry'"},
+    {TIMING("fence_retry: 1s, 0s"), ":12:22: '0s' for 'fence_retry' is out of range: 100ms to "
+                                    "1h"},
+    {TIMING("fence_retry: 1s, 2s, 3s, 4s, 5s, 6s, 7s, 8s, 9s"),
+     ":12:50: too many items in the list 'fence_retry': at most 8"},
+    {"node n1 {\n    fence_level_1: a, b, c, d, e\n",
+     ":2:32: too many items in the list 'fence_level_1': at most 4"},
+    {"node n1 {\n    fence_level_1: a b\n",
+     ":2:20: bad value 'a b' for 'fence_level_1': expected a name: up to 63 of A-Z a-z 0-9 . _ -, "
+     "first a letter or digit"},
+
+    /* parameters */
+    {PARAM("action: off"), ":11:9: parameter 'action' is refused: the action is Holdfast's own "
+                           "decision"},
+    {PARAM("option: off"), ":11:9: parameter 'option' is refused: it is an old name of 'action', "
+                           "which is Holdfast's own decision"},
+    {PARAM("password: x"), ":11:9: parameter 'password' is refused: secrets belong in the "
+                           "credentials file"},
+    {PARAM("passwd_script: x"), ":11:9: parameter 'passwd_script' is refused: secrets belong in "
+                                "the credentials file"},
+    {PARAM("snmp-priv-passwd: x"), ":11:9: parameter 'snmp-priv-passwd' is refused: secrets belong "
+                                   "in the credentials file"},
+    {PARAM("community: x"), ":11:9: parameter 'community' is refused: secrets belong in the "
+                            "credentials file"},
+    {PARAM("debug-file: /x"), ":11:9: parameter 'debug-file' is refused: it writes the password to "
+                              "a file"},
+    {PARAM("help: 1"), ":11:9: parameter 'help' is refused: it makes the agent do nothing and "
+                       "report success"},
+    {PARAM("method: cycle"), ":11:17: parameter 'method' may only be 'onoff': a power cycle proves "
+                             "nothing"},
+    {PARAM("Ip: x"), ":11:9: bad parameter name 'Ip': expected a-z 0-9 _ -, first a letter"},
+    {PARAM("a=b: x"), ":11:9: bad parameter name 'a=b': expected a-z 0-9 _ -, first a letter"},
+    {PARAM("abcdefghijklmnopqrstuvwxyzabcdef: x"),
+     ":11:9: parameter name 'abcdefghijklmnopqrstuvwxyzabcdef' is longer than 31 characters"},
+    {PARAM("ip: " X64 X64 X64 X64), ":11:13: value of 'ip' is longer than 255 bytes"},
+    {PARAM("ip: x }"), ":11:15: '}' after a value: one statement a line"},
+    {PARAM("ip: x #y"), ":11:15: '#' after a value: a comment has a line of its own"},
+    {PARAM("power-wait: 1\npower_wait: 2"), ":12:1: parameter 'power_wait' is given twice"},
+    {PARAM("a:1\nb:1\nc:1\nd:1\ne:1\nf:1\ng:1\nh:1\ni:1\nj:1\nk:1\nl:1\nm:1\nn:1\no:1\np:1\nq:1\n"
+           "r:1\ns:1\nt:1\nu:1\nv:1\nw:1\nx:1\ny:1"),
+     ":35:1: too many parameters: at most 24"},
+
+    /* the whole file */
+    {SMALL "timing {\n    beat: 1s\n}\n", ":12:11: 'mute_after' is 2s with a 'beat' of 1s: at "
+                                          "least 3 beats, or one lost message makes a member mute"},
+    {SMALL "timing {\n    mute_after: 1499ms\n    beat: 500ms\n}\n",
+     ":12:17: 'mute_after' is 1499ms with a 'beat' of 500ms: at least 3 beats, or one lost message "
+     "makes a member mute"},
+    {SMALL "node n2 {\n    id: 1\n}\n", ":12:9: id 1 is already that of node 'n1', line 5"},
+    {CLUSTER NODE1, ":6:20: there is no fence_device 'a'"},
+    {SMALL "node n2 {\n    id: 2\n    fence_level_1: bmc-n3\n}\nfence_device bmc-n2 {\n"
+           "    agent: fence_x\n}\n",
+     ":13:20: there is no fence_device 'bmc-n3' (did you mean 'bmc-n2'?)"},
+    {SMALL "node n2 {\n    id: 2\n    fence_level_1: a\n}\n",
+     ":13:20: fence_device 'a' is used twice, first at line 6: a device switches off one node"},
+    {CLUSTER "node n1 {\n    id: 1\n    fence_level_1: a, a\n}\n" DEV_A,
+     ":6:23: fence_device 'a' is used twice, first at line 6: a device switches off one node"},
+    {CLUSTER "node n1 {\n    id: 1\n    fence_level_2: a\n}\n" DEV_A,
+     ":6:20: 'fence_level_2' without 'fence_level_1'"},
+    {SMALL "fence_device b {\n    agent: fence_x\n}\n", ":11:1: fence_device 'b' is used by no "
+                                                        "node"},
+    {SMALL "fence_device b {\n    agent: fence_dummy\n}\n",
+     ":11:1: fence_device 'b' has the same agent and parameters as 'a', line 8: it would switch "
+     "off the same node"},
+    {CLUSTER NODE1 "fence_device a {\n    agent: fence_redfish\n}\n",
+     ":8:1: fence_device 'a' has no parameter 'systems_uri': fence_redfish would switch off "
+     "whichever system its controller lists last"},
+};
+enum { FAULTS = sizeof faults / sizeof faults[0] };
+
+START_TEST(every_fault_has_its_message)
+{
+    char want[sizeof err.text];
+
+    snprintf(want, sizeof want, "holdfast.conf%s", faults[_i].message);
+    ck_assert_int_eq(parse(faults[_i].text), HF_EINVAL);
+    ck_assert_int_eq(err.code, HF_EINVAL);
+    ck_assert_str_eq(err.text, want);
+}
+END_TEST
+
+START_TEST(after_a_fault_nothing_is_left)
+{
+    static const struct hf_config nothing;
+
+    ck_assert_int_eq(parse(SMALL), HF_OK);
+    ck_assert_int_eq(parse(faults[_i].text), HF_EINVAL);
+    ck_assert_int_eq(memcmp(&config, &nothing, sizeof config), 0);
+}
+END_TEST
+
+START_TEST(a_nul_byte_is_refused)
+{
+    static const char text[] = "cluster {\n    na\0me: x\n}\n";
+
+    ck_assert_int_eq(config_parse("f", text, sizeof text - 1, &config, &err), HF_EINVAL);
+    ck_assert_str_eq(err.text, "f:2:7: NUL byte");
+}
+END_TEST
+
+START_TEST(a_file_too_large_is_refused)
+{
+    char *text = malloc(HF_CONFIG_TEXT_MAX + 1);
+
+    memset(text, '\n', HF_CONFIG_TEXT_MAX + 1);
+    ck_assert_int_eq(config_parse("f", text, HF_CONFIG_TEXT_MAX + 1, &config, &err), HF_EINVAL);
+    ck_assert_str_eq(err.text, "f:1:1: the file is larger than 262144 bytes");
+    memcpy(text, SMALL, strlen(SMALL));
+    ck_assert_int_eq(config_parse("f", text, HF_CONFIG_TEXT_MAX, &config, &err), HF_OK);
+    free(text);
+}
+END_TEST
+
+START_TEST(a_ninth_node_is_refused)
+{
+    char text[1024] = CLUSTER;
+
+    for (int i = 1; i <= HF_NODES_MAX + 1; i++) {
+        char node[64];
+
+        snprintf(node, sizeof node, "node n%d {\n    id: %d\n}\n", i, i);
+        strcat(text, node);
+    }
+    ck_assert_int_eq(parse(text), HF_EINVAL);
+    ck_assert_str_eq(err.text, "holdfast.conf:28:1: too many nodes: at most 8");
+}
+END_TEST
+
+START_TEST(a_thirty_third_device_is_refused)
+{
+    char text[4096] = "";
+
+    for (int i = 1; i <= HF_DEVICES_MAX + 1; i++) {
+        char device[64];
+
+        snprintf(device, sizeof device, "fence_device d%d {\n    agent: fence_x\n}\n", i);
+        strcat(text, device);
+    }
+    ck_assert_int_eq(parse(text), HF_EINVAL);
+    ck_assert_str_eq(err.text, "holdfast.conf:97:1: too many fence devices: at most 32");
+}
+END_TEST
+
+/* The default lanplus needs a free place: never a silent overflow. */
+START_TEST(a_default_parameter_has_no_room)
+{
+    char text[2048] = CLUSTER NODE1 "fence_device a {\n    agent: fence_ipmilan\n    params {\n";
+
+    for (char c = 'a'; c < 'a' + HF_FENCE_PARAMS_MAX; c++) {
+        char param[16];
+
+        snprintf(param, sizeof param, "%c: 1\n", c);
+        strcat(text, param);
+    }
+    strcat(text, "}\n}\n");
+    ck_assert_int_eq(parse(text), HF_EINVAL);
+    ck_assert_str_eq(err.text, "holdfast.conf:8:1: too many parameters: at most 24");
+}
+END_TEST
+
+START_TEST(the_first_error_wins)
+{
+    ck_assert_int_eq(parse("cluster {\n    nme: x\n    \x01\n"), HF_EINVAL);
+    ck_assert_str_eq(err.text, "holdfast.conf:2:5: unknown key 'nme' in section 'cluster' (did "
+                               "you mean 'name'?)");
+}
+END_TEST
+
+START_TEST(defaults_are_those_of_the_manual)
+{
+    static const uint32_t retry[] = {1000, 2000, 5000, 15000, 30000};
+    static const uint32_t backoff[] = {0, 2000, 10000, 30000, 120000};
+    const struct hf_policy *policy = &config.group.policy;
+
+    ck_assert_int_eq(parse(SMALL), HF_OK);
+    ck_assert_str_eq(config.group.name, "colo");
+    ck_assert_uint_eq(config.beat_ms, 500);
+    ck_assert_uint_eq(config.mute_after_ms, 2000);
+    ck_assert_uint_eq(policy->silent_grace_ms, 10000);
+    ck_assert_uint_eq(policy->startup_grace_ms, 60000);
+    ck_assert_uint_eq(policy->fence_deadline_ms, 60000);
+    ck_assert_uint_eq(policy->start_deadline_ms, 60000);
+    ck_assert_uint_eq(policy->stop_deadline_ms, 30000);
+    ck_assert_uint_eq(policy->stable_ms, 600000);
+    ck_assert_uint_eq(policy->maintenance_max_ms, 4 * 3600000);
+    ck_assert_uint_eq(policy->fence_retry_count, 5);
+    ck_assert_mem_eq(policy->fence_retry_ms, retry, sizeof retry);
+    ck_assert_uint_eq(policy->restart_backoff_count, 5);
+    ck_assert_mem_eq(policy->restart_backoff_ms, backoff, sizeof backoff);
+    ck_assert_uint_eq(config.group.nodes[0].reserve_mib, 2048);
+}
+END_TEST
+
+START_TEST(an_empty_timing_section_means_the_same_as_none)
+{
+    struct hf_digest without;
+
+    ck_assert_int_eq(parse(SMALL), HF_OK);
+    without = config.group.config;
+    ck_assert_int_eq(parse(SMALL "timing {\n}\n"), HF_OK);
+    ck_assert(hf_digest_equal(&config.group.config, &without));
+}
+END_TEST
+
+START_TEST(every_value_lands_where_it_belongs)
+{
+    ck_assert_int_eq(parse(CLUSTER "timing {\n beat: 1s\n mute_after: 3s\n silent_grace: 4s\n"
+                                   " startup_grace: 5s\n fence_deadline: 6s\n start_deadline: 7s\n"
+                                   " stop_deadline: 20s\n stable: 9s\n maintenance_max: 10min\n"
+                                   " fence_retry: 11s ,12s\n restart_backoff: 0ms\n}\n"
+                                   "node n2 {\n\tid: 65535\n\treserve_memory: 1536MiB\n}\n"
+                                   "node n1 {\n\tid:1\n\tfence_level_1: c\n\tfence_level_2: b,a\n}\n"
+                                   "fence_device c {\n  agent : fence_c\n  credentials: c.cred\n"
+                                   "  params {\n   zip: x y\n   ip: a#b:c\n  }\n}\n"
+                                   "fence_device b {\n agent: fence_b\n}\n" DEV_A),
+                     HF_OK);
+
+    const struct hf_policy *policy = &config.group.policy;
+    ck_assert_uint_eq(config.beat_ms, 1000);
+    ck_assert_uint_eq(config.mute_after_ms, 3000);
+    ck_assert_uint_eq(policy->silent_grace_ms, 4000);
+    ck_assert_uint_eq(policy->startup_grace_ms, 5000);
+    ck_assert_uint_eq(policy->fence_deadline_ms, 6000);
+    ck_assert_uint_eq(policy->start_deadline_ms, 7000);
+    ck_assert_uint_eq(policy->stop_deadline_ms, 20000);
+    ck_assert_uint_eq(policy->stable_ms, 9000);
+    ck_assert_uint_eq(policy->maintenance_max_ms, 600000);
+    ck_assert_uint_eq(policy->fence_retry_count, 2);
+    ck_assert_uint_eq(policy->fence_retry_ms[1], 12000);
+    ck_assert_uint_eq(policy->restart_backoff_count, 1);
+    ck_assert_uint_eq(config.group.nodes_count, 2);
+    ck_assert_str_eq(config.group.nodes[0].name, "n2");
+    ck_assert_uint_eq(config.group.nodes[0].nodeid, 65535);
+    ck_assert_uint_eq(config.group.nodes[0].reserve_mib, 1536);
+    ck_assert_uint_eq(config.group.nodes[0].fence_levels, 0);
+    ck_assert_uint_eq(config.group.nodes[1].fence_levels, 2);
+    ck_assert_uint_eq(config.devices_count, 3);
+    ck_assert_str_eq(config.devices[2].name, "c");
+    ck_assert_str_eq(config.devices[2].agent, "fence_c");
+    ck_assert_str_eq(config.devices[2].credentials, "c.cred");
+    ck_assert_uint_eq(config.devices[2].params_count, 2);
+    ck_assert_str_eq(config.devices[2].params[0].key, "ip");
+    ck_assert_str_eq(config.devices[2].params[0].value, "a#b:c");
+    ck_assert_str_eq(config.devices[2].params[1].value, "x y");
+    ck_assert_uint_eq(config.fence[0].levels_count, 0);
+    ck_assert_uint_eq(config.fence[1].levels_count, 2);
+    ck_assert_uint_eq(config.fence[1].level[0].devices_count, 1);
+    ck_assert_uint_eq(config.fence[1].level[0].device[0], 2);
+    ck_assert_uint_eq(config.fence[1].level[1].devices_count, 2);
+    ck_assert_uint_eq(config.fence[1].level[1].device[0], 1);
+    ck_assert_uint_eq(config.fence[1].level[1].device[1], 0);
+}
+END_TEST
+
+START_TEST(ipmilan_speaks_ipmi_2_unless_told_otherwise)
+{
+    ck_assert_int_eq(parse(CLUSTER NODE1 "fence_device a {\n agent: fence_ipmilan\n}\n"), HF_OK);
+    ck_assert_uint_eq(config.devices[0].params_count, 1);
+    ck_assert_str_eq(config.devices[0].params[0].key, "lanplus");
+    ck_assert_str_eq(config.devices[0].params[0].value, "1");
+    ck_assert_int_eq(parse(CLUSTER NODE1 "fence_device a {\n agent: fence_ipmilan\n params {\n"
+                                         " lanplus: 0\n }\n}\n"),
+                     HF_OK);
+    ck_assert_uint_eq(config.devices[0].params_count, 1);
+    ck_assert_str_eq(config.devices[0].params[0].value, "0");
+}
+END_TEST
+
+START_TEST(what_is_allowed)
+{
+    static const char *const texts[] = {
+        SMALL,
+        "\n# \xe4\xb8\x8a\xe6\xb5\xb7\n\n" SMALL "# no newline at the end",
+        SMALL "node n2 {\n    id: 2\n}\n", /* an even number of nodes; one that cannot be fenced */
+        PARAM("method: onoff"),
+        PARAM("systems-uri: /redfish/v1/Systems/1"),
+        "cluster{\n    name:colo\n}\n" NODE1 DEV_A,
+        "cluster\t{ \t\n\tname\t:\tcolo\t\n\t}\t\n" NODE1 DEV_A,
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        ck_assert_msg(parse(texts[i]) == HF_OK, "%zu: %s", i, err.text);
+}
+END_TEST
+
+HF_TEST_MAIN("config/parse",
+             HF_LOOP(every_fault_has_its_message, 0, FAULTS),
+             HF_LOOP(after_a_fault_nothing_is_left, 0, FAULTS),
+             HF_CASE(a_nul_byte_is_refused),
+             HF_CASE(a_file_too_large_is_refused),
+             HF_CASE(a_ninth_node_is_refused),
+             HF_CASE(a_thirty_third_device_is_refused),
+             HF_CASE(a_default_parameter_has_no_room),
+             HF_CASE(the_first_error_wins),
+             HF_CASE(defaults_are_those_of_the_manual),
+             HF_CASE(an_empty_timing_section_means_the_same_as_none),
+             HF_CASE(every_value_lands_where_it_belongs),
+             HF_CASE(ipmilan_speaks_ipmi_2_unless_told_otherwise),
+             HF_CASE(what_is_allowed))
