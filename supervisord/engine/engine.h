@@ -66,6 +66,8 @@ struct hf_event {
     union {
         struct {
             struct hf_view view;
+            uint64_t epoch; /* promised to this view alone (cluster/README.md); the state takes it
+                             * when it is above its own + 1. 0: simply one more */
             bool cold; /* the state was read from disk: nobody in this view carried it alive */
             struct hf_member node[HF_NODES_MAX];
         } members;
