@@ -156,8 +156,8 @@ static enum hf_code fail_unknown_device(const struct config_draft *draft, const 
 
 /* used[ix]: where device ix was first named. */
 static enum hf_code resolve(const struct config_draft *draft, const struct config_refs *refs,
-                            struct hf_fence_level *level,
-                            struct config_place used[HF_DEVICES_MAX], struct hf_err *err)
+                            struct hf_fence_level *level, struct config_place used[HF_DEVICES_MAX],
+                            struct hf_err *err)
 {
     const struct hf_config *config = draft->config;
 
@@ -212,8 +212,8 @@ static enum hf_code resolve_all(const struct config_draft *draft, struct hf_err 
     }
     for (unsigned i = 0; i < config->devices_count; i++)
         if (!is_given(used[i]))
-            return config_fail(draft, draft->device[i], err,
-                               "fence_device '%s' is used by no node", config->devices[i].name);
+            return config_fail(draft, draft->device[i], err, "fence_device '%s' is used by no node",
+                               config->devices[i].name);
     return HF_OK;
 }
 

@@ -12,11 +12,11 @@
 #include "supervisord/config/config.h"
 
 enum {
-    CONFIG_LINE_MAX = 512,  /* longest canonical line is a parameter: 8 + 31 + 2 + 255 */
-    CONFIG_DEPTH_MAX = 2,   /* fence_device, params */
-    CONFIG_KEYS_MAX = 16,   /* of one section */
-    CONFIG_BEATS_MUTE = 3,  /* one lost and one late beat must not make a member mute */
-    CONFIG_QUOTE_MAX = 80,  /* room for a quoted word in a message */
+    CONFIG_LINE_MAX = 512, /* longest canonical line is a parameter: 8 + 31 + 2 + 255 */
+    CONFIG_DEPTH_MAX = 2,  /* fence_device, params */
+    CONFIG_KEYS_MAX = 16,  /* of one section */
+    CONFIG_BEATS_MUTE = 3, /* one lost and one late beat must not make a member mute */
+    CONFIG_QUOTE_MAX = 80, /* room for a quoted word in a message */
 };
 
 /* 1-based; columns count bytes, as compilers do. */
@@ -58,10 +58,11 @@ struct config_key {
     enum config_section_id section;
     const char *name;
     enum config_type type;
-    uint32_t low, high;   /* both allowed; of each item in a list */
-    const char *fallback; /* text when the key is not given; "" = nothing, NULL = it must be given */
-    size_t at;            /* of the value in the section's record, see config_record() */
-    size_t count_at;      /* CONFIG_DURATIONS: of the uint8_t count */
+    uint32_t low, high; /* both allowed; of each item in a list */
+    const char
+        *fallback;   /* text when the key is not given; "" = nothing, NULL = it must be given */
+    size_t at;       /* of the value in the section's record, see config_record() */
+    size_t count_at; /* CONFIG_DURATIONS: of the uint8_t count */
     const char *doc;
 };
 
@@ -141,7 +142,8 @@ enum hf_code config_param_add(const struct config_draft *draft, struct hf_fence_
 /* NULL when the device has no such parameter. */
 const char *config_param_find(const struct hf_fence_device *device, const char *key);
 
-/* ---- check.c: what only the whole file can tell; fills in order, indexes and agents' defaults ---- */
+/* ---- check.c: what only the whole file can tell; fills in order, indexes and agents' defaults
+ * ---- */
 
 enum hf_code config_check(struct config_draft *draft, struct hf_err *err);
 

@@ -43,7 +43,8 @@ static enum hf_code open_regular(const char *file, int *fd, struct hf_err *err)
 
 enum hf_code config_load(const char *file, struct hf_config *config, struct hf_err *err)
 {
-    const size_t cap = HF_CONFIG_TEXT_MAX + 1; /* one more: config_parse() tells that it is too large */
+    const size_t cap =
+        HF_CONFIG_TEXT_MAX + 1; /* one more: config_parse() tells that it is too large */
     char *text;
     size_t len;
     int fd;

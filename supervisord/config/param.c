@@ -51,8 +51,9 @@ static bool is_key(const char *text)
            text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-")] == '\0';
 }
 
-static enum hf_code check_key(const struct config_draft *draft, const struct hf_fence_device *device,
-                              const char *key, struct config_place place, struct hf_err *err)
+static enum hf_code check_key(const struct config_draft *draft,
+                              const struct hf_fence_device *device, const char *key,
+                              struct config_place place, struct hf_err *err)
 {
     char quoted[CONFIG_QUOTE_MAX];
     const char *why = refusal_of(key);
@@ -81,7 +82,8 @@ enum hf_code config_param_add(const struct config_draft *draft, struct hf_fence_
     if (strlen(value) > HF_PARAM_VALUE_MAX)
         return config_fail(draft, value_place, err, "value of '%s' is longer than %d bytes", key,
                            HF_PARAM_VALUE_MAX);
-    /* Power cycling may report success before the power is gone; the agents warn of it themselves. */
+    /* Power cycling may report success before the power is gone; the agents warn of it themselves.
+     */
     if (strcmp(key, "method") == 0 && strcmp(value, "onoff") != 0)
         return config_fail(draft, value_place, err,
                            "parameter 'method' may only be 'onoff': a power cycle proves nothing");

@@ -99,9 +99,10 @@ static enum hf_code fail_unknown_section(const struct parser *p, const char *wor
         return config_fail(&p->draft, p->here, err, "unknown section %s in %s",
                            config_quote(word, quoted), where(p, in));
     if (p->depth > 0 && config_sections[id].parent == CONFIG_TOP)
-        return config_fail(&p->draft, p->here, err,
-                           "section '%s' cannot be inside %s, opened at line %u: is its '}' missing?",
-                           word, where(p, in), (unsigned)p->open[p->depth - 1].place.line);
+        return config_fail(
+            &p->draft, p->here, err,
+            "section '%s' cannot be inside %s, opened at line %u: is its '}' missing?", word,
+            where(p, in), (unsigned)p->open[p->depth - 1].place.line);
     return config_fail(&p->draft, p->here, err, "section '%s' belongs inside section '%s'", word,
                        config_sections[config_sections[id].parent].name);
 }

@@ -22,8 +22,8 @@ static void emit(struct printer *p, const char *format, ...)
     int written;
 
     va_start(args, format);
-    written = vsnprintf(has_room ? p->out + p->len : NULL, has_room ? p->cap - p->len : 0, format,
-                        args);
+    written =
+        vsnprintf(has_room ? p->out + p->len : NULL, has_room ? p->cap - p->len : 0, format, args);
     va_end(args);
     HF_ASSERT(written >= 0);
     p->len += (size_t)written;

@@ -17,21 +17,22 @@ const struct config_section config_sections[CONFIG_SECTIONS] = {
                        "what the fence agent is told besides action and credentials"},
 };
 
-#define SECOND 1000u
-#define MINUTE (60u * SECOND)
-#define HOUR   (60u * MINUTE)
-#define DAY    (24u * HOUR)
+#define SECOND         1000u
+#define MINUTE         (60u * SECOND)
+#define HOUR           (60u * MINUTE)
+#define DAY            (24u * HOUR)
 
-#define POLICY(field) offsetof(struct hf_config, group.policy.field)
+#define POLICY(field)  offsetof(struct hf_config, group.policy.field)
 #define IN_NODE(field) offsetof(struct config_node, field)
-#define LEVEL(ix)     (offsetof(struct config_node, level) + (ix) * sizeof(struct config_refs))
+#define LEVEL(ix)      (offsetof(struct config_node, level) + (ix) * sizeof(struct config_refs))
 
 /* In canonical order. Defaults go through the same reader as what people write. */
 const struct config_key config_keys[] = {
     {CONFIG_CLUSTER, "name", CONFIG_NAME, 1, HF_NAME_MAX, NULL,
      offsetof(struct hf_config, group.name), 0, "name of the group, shown everywhere"},
 
-    /* Below 100 ms a beat would need a timer of its own kind; above 5 s nobody is missed in time. */
+    /* Below 100 ms a beat would need a timer of its own kind; above 5 s nobody is missed in time.
+     */
     {CONFIG_TIMING, "beat", CONFIG_DURATION, 100, 5 * SECOND, "500ms",
      offsetof(struct hf_config, beat_ms), 0, "a member sends one beat so often"},
     {CONFIG_TIMING, "mute_after", CONFIG_DURATION, 300, 1 * MINUTE, "2s",

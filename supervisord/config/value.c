@@ -50,7 +50,9 @@ static bool memory_from(const char *text, uint64_t *mib)
 {
     char digits[WORD_MAX + 1];
     size_t len = strspn(text, "0123456789");
-    uint64_t factor = strcmp(text + len, "MiB") == 0 ? 1 : strcmp(text + len, "GiB") == 0 ? 1024 : 0;
+    uint64_t factor = strcmp(text + len, "MiB") == 0   ? 1
+                      : strcmp(text + len, "GiB") == 0 ? 1024
+                                                       : 0;
 
     if (factor == 0 || len == 0 || len > WORD_MAX)
         return false;
@@ -147,8 +149,8 @@ static enum hf_code item_read(const struct config_draft *draft, const struct con
 {
     uint32_t *ms = field(record, key->at);
     struct config_refs *refs = field(record, key->at);
-    uint32_t max = key->type == CONFIG_DURATIONS ? (uint32_t)HF_BACKOFFS_MAX
-                                                 : (uint32_t)HF_FENCE_DEVICES_MAX;
+    uint32_t max =
+        key->type == CONFIG_DURATIONS ? (uint32_t)HF_BACKOFFS_MAX : (uint32_t)HF_FENCE_DEVICES_MAX;
 
     if (item[0] == '\0')
         return config_fail(draft, place, err, "empty item in the list '%s'", key->name);

@@ -4,16 +4,16 @@
 
 #include <string.h>
 
-#define CLUSTER "cluster {\n    name: colo\n}\n"                       /* 3 lines */
-#define NODE1   "node n1 {\n    id: 1\n    fence_level_1: a\n}\n"      /* 4 lines */
-#define DEV_A   "fence_device a {\n    agent: fence_dummy\n}\n"        /* 3 lines */
-#define SMALL   CLUSTER NODE1 DEV_A                                     /* 10 lines */
-#define PARAM(line)                                                                               \
-    CLUSTER NODE1 "fence_device a {\n    agent: fence_x\n    params {\n        " line               \
-                  "\n    }\n}\n" /* line 11, column 9 */
+#define CLUSTER "cluster {\n    name: colo\n}\n"                  /* 3 lines */
+#define NODE1   "node n1 {\n    id: 1\n    fence_level_1: a\n}\n" /* 4 lines */
+#define DEV_A   "fence_device a {\n    agent: fence_dummy\n}\n"   /* 3 lines */
+#define SMALL   CLUSTER NODE1 DEV_A                               /* 10 lines */
+#define PARAM(line)                                                                                \
+    CLUSTER NODE1 "fence_device a {\n    agent: fence_x\n    params {\n        " line              \
+                  "\n    }\n}\n"                         /* line 11, column 9 */
 #define TIMING(line) SMALL "timing {\n    " line "\n}\n" /* line 12, column 5 */
-#define X64 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-#define X63 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define X64          "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define X63          "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
 static struct hf_config config;
 static struct hf_err err;
@@ -73,7 +73,7 @@ static const struct fault {
     {"cluster colo {\n", ":1:9: section 'cluster' has no name: write 'cluster {'"},
     {"node {\n", ":1:1: section 'node' needs a name: write 'node NAME {'"},
     {"node n/1 {\n", ":1:6: bad name 'n/1': up to 63 of A-Z a-z 0-9 . _ -, first a letter or "
-                      "digit"},
+                     "digit"},
     {"node a b {\n", ":1:6: bad name 'a b': up to 63 of A-Z a-z 0-9 . _ -, first a letter or "
                      "digit"},
     {"node " X64 " {\n", ":1:6: bad name '" X63 "...': up to 63 of A-Z a-z 0-9 . _ -, first a "
@@ -132,8 +132,7 @@ static const struct fault {
                           "(ms, s, min or h), such as 500ms"},
     {TIMING("beat: -1s"), ":12:11: bad value '-1s' for 'beat': expected a duration with its unit "
                           "(ms, s, min or h), such as 500ms"},
-    {TIMING("stop_deadline: 19s"),
-     ":12:20: '19s' for 'stop_deadline' is out of range: 20s to 1h"},
+    {TIMING("stop_deadline: 19s"), ":12:20: '19s' for 'stop_deadline' is out of range: 20s to 1h"},
     {TIMING("stable: 5000000h"), ":12:13: '5000000h' for 'stable' is out of range: 1s to 24h"},
     {TIMING("fence_retry: 1s,, 2s"), ":12:21: empty item in the list 'fence_retry'"},
     {TIMING("fence_retry: 1s, "), ":12:21: empty item in the list 'fence_retry'"},
@@ -342,15 +341,16 @@ END_TEST
 
 START_TEST(every_value_lands_where_it_belongs)
 {
-    ck_assert_int_eq(parse(CLUSTER "timing {\n beat: 1s\n mute_after: 3s\n silent_grace: 4s\n"
-                                   " startup_grace: 5s\n fence_deadline: 6s\n start_deadline: 7s\n"
-                                   " stop_deadline: 20s\n stable: 9s\n maintenance_max: 10min\n"
-                                   " fence_retry: 11s ,12s\n restart_backoff: 0ms\n}\n"
-                                   "node n2 {\n\tid: 65535\n\treserve_memory: 1536MiB\n}\n"
-                                   "node n1 {\n\tid:1\n\tfence_level_1: c\n\tfence_level_2: b,a\n}\n"
-                                   "fence_device c {\n  agent : fence_c\n  credentials: c.cred\n"
-                                   "  params {\n   zip: x y\n   ip: a#b:c\n  }\n}\n"
-                                   "fence_device b {\n agent: fence_b\n}\n" DEV_A),
+    ck_assert_int_eq(parse(CLUSTER
+                           "timing {\n beat: 1s\n mute_after: 3s\n silent_grace: 4s\n"
+                           " startup_grace: 5s\n fence_deadline: 6s\n start_deadline: 7s\n"
+                           " stop_deadline: 20s\n stable: 9s\n maintenance_max: 10min\n"
+                           " fence_retry: 11s ,12s\n restart_backoff: 0ms\n}\n"
+                           "node n2 {\n\tid: 65535\n\treserve_memory: 1536MiB\n}\n"
+                           "node n1 {\n\tid:1\n\tfence_level_1: c\n\tfence_level_2: b,a\n}\n"
+                           "fence_device c {\n  agent : fence_c\n  credentials: c.cred\n"
+                           "  params {\n   zip: x y\n   ip: a#b:c\n  }\n}\n"
+                           "fence_device b {\n agent: fence_b\n}\n" DEV_A),
                      HF_OK);
 
     const struct hf_policy *policy = &config.group.policy;
@@ -421,17 +421,11 @@ START_TEST(what_is_allowed)
 }
 END_TEST
 
-HF_TEST_MAIN("config/parse",
-             HF_LOOP(every_fault_has_its_message, 0, FAULTS),
-             HF_LOOP(after_a_fault_nothing_is_left, 0, FAULTS),
-             HF_CASE(a_nul_byte_is_refused),
-             HF_CASE(a_file_too_large_is_refused),
-             HF_CASE(a_ninth_node_is_refused),
-             HF_CASE(a_thirty_third_device_is_refused),
-             HF_CASE(a_default_parameter_has_no_room),
-             HF_CASE(the_first_error_wins),
-             HF_CASE(defaults_are_those_of_the_manual),
+HF_TEST_MAIN("config/parse", HF_LOOP(every_fault_has_its_message, 0, FAULTS),
+             HF_LOOP(after_a_fault_nothing_is_left, 0, FAULTS), HF_CASE(a_nul_byte_is_refused),
+             HF_CASE(a_file_too_large_is_refused), HF_CASE(a_ninth_node_is_refused),
+             HF_CASE(a_thirty_third_device_is_refused), HF_CASE(a_default_parameter_has_no_room),
+             HF_CASE(the_first_error_wins), HF_CASE(defaults_are_those_of_the_manual),
              HF_CASE(an_empty_timing_section_means_the_same_as_none),
              HF_CASE(every_value_lands_where_it_belongs),
-             HF_CASE(ipmilan_speaks_ipmi_2_unless_told_otherwise),
-             HF_CASE(what_is_allowed))
+             HF_CASE(ipmilan_speaks_ipmi_2_unless_told_otherwise), HF_CASE(what_is_allowed))
