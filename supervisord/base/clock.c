@@ -9,7 +9,7 @@ static int64_t read_clock(clockid_t id)
     struct timespec at;
     int failed = clock_gettime(id, &at);
 
-    /* Fails only for a clock the kernel does not know: CLOCK_BOOTTIME is there since Linux 2.6.39. */
+    /* Fails only for a clock the kernel does not know; CLOCK_BOOTTIME came with Linux 2.6.39. */
     HF_ASSERT(failed == 0);
     return at.tv_sec * 1000 * HF_NS_PER_MS + at.tv_nsec;
 }

@@ -24,7 +24,8 @@ struct hf_err {
     char text[400]; /* below libqb's 512-byte line limit, see base/log.h */
 };
 
-/* Set the code and the text, return the code: `return hf_err_set(err, HF_EIO, "open %s: %s", ...)`. */
+/* Set the code and the text, return the code:
+ * `return hf_err_set(err, HF_EIO, "open %s: %s", path, strerror(errno));` */
 enum hf_code hf_err_set(struct hf_err *err, enum hf_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Put "what: " before the text, keep and return the code. */

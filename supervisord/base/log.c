@@ -62,13 +62,13 @@ static void begin(struct line *line, enum hf_level level)
 
         if (gmtime_r(&seconds, &utc) != NULL)
             (void)strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
-        len = snprintf(line->bytes, sizeof line->bytes, "%s.%03dZ %.32s %s ", stamp, ms, log_program,
-                       level_name(level));
+        len = snprintf(line->bytes, sizeof line->bytes, "%s.%03dZ %.32s %s ", stamp, ms,
+                       log_program, level_name(level));
     }
     line->len = len > 0 ? (size_t)len : 0;
 }
 
-/* Whole or not at all, so that no character and no escape is cut in two. Room for "...\n" is kept. */
+/* Whole or not at all: no character and no escape is cut in two. Room for "...\n" is kept. */
 static bool append(struct line *line, const char *bytes, size_t len)
 {
     if (len > sizeof line->bytes - 4 - line->len)

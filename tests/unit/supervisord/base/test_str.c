@@ -43,7 +43,8 @@ END_TEST
 /* _i: every byte, second in the name. */
 START_TEST(only_these_bytes_make_a_name)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789._-";
     char text[] = {'a', (char)_i, 'a', '\0'};
 
     ck_assert_int_eq(hf_str_is_name(text, 31), strchr(allowed, _i) != NULL);
