@@ -491,18 +491,14 @@ void history_text(const struct history_record *record, char *out, size_t cap)
 
 void history_wall_text(hf_wall wall, char out[40])
 {
-    time_t seconds = (time_t)(wall.ns / 1000000000);
-    long rest = (long)(wall.ns % 1000000000);
+    int64_t ns = wall.ns > 0 ? wall.ns : 0; /* a clock before 1970 is not set: say 1970 */
+    time_t seconds = (time_t)(ns / 1000000000);
+    char day[24] = "1970-01-01T00:00:00";
     struct tm tm;
 
-    if (rest < 0) {
-        rest += 1000000000;
-        seconds--;
-    }
-    if (gmtime_r(&seconds, &tm) == NULL)
-        memset(&tm, 0, sizeof tm);
-    (void)snprintf(out, 40, "%04d-%02d-%02dT%02d:%02d:%02d.%09ldZ", (tm.tm_year + 1900) % 10000,
-                   tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, rest);
+    if (gmtime_r(&seconds, &tm) != NULL)
+        (void)strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
+    (void)snprintf(out, 40, "%s.%09uZ", day, (unsigned)(ns % 1000000000));
 }
 
 static const char *state_name(enum hf_subject subject, uint8_t state)

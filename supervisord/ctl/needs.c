@@ -1,0 +1,376 @@
+#include "supervisord/ctl/needs.h"
+
+#include "supervisord/base/str.h"
+#include "supervisord/model/names.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum severity { ERROR = 0, WARNING, SEVERITIES };
+
+static const char *const severities[SEVERITIES] = {[ERROR] = "error", [WARNING] = "warning"};
+
+/* One walk over everything per severity: errors come first without a list to sort. */
+struct walk {
+    struct hf_json *j;
+    const struct ctl_shell *shell;
+    const struct history *h;
+    enum severity severity;
+    enum hf_subject only; /* with name */
+    const char *name;     /* NULL: everything */
+};
+
+struct about {
+    enum hf_subject subject;
+    uint16_t ix;       /* node or VM slot; its `since` is used unless `wall` is set */
+    const char *name;
+    hf_wall wall;
+};
+
+static void put_times(const struct walk *w, const struct about *about)
+{
+    struct history_since since;
+    bool is_known = about->wall.ns == 0 && history_since(w->h, about->subject, about->ix, &since);
+    hf_wall wall = is_known ? since.when.wall : about->wall;
+    int64_t age_ms = is_known ? hf_time_since_ms(w->shell->now, since.when.boot)
+                              : (w->shell->wall.ns - wall.ns) / HF_NS_PER_MS;
+    char text[40];
+
+    if (wall.ns == 0) {
+        hf_json_null(w->j, "since");
+        hf_json_null(w->j, "since_ms");
+        return;
+    }
+    history_wall_text(wall, text);
+    hf_json_str(w->j, "since", text);
+    hf_json_i64(w->j, "since_ms", age_ms > 0 ? age_ms : 0);
+}
+
+__attribute__((format(printf, 5, 6))) static void need(const struct walk *w, enum severity severity,
+                                                       const struct about *about,
+                                                       const char *command, const char *format, ...)
+{
+    char text[1024]; /* eight nodes, each with a rule's text, fit */
+    va_list args;
+
+    if (severity != w->severity)
+        return;
+    if (w->name != NULL && (about->subject != w->only || strcmp(about->name, w->name) != 0))
+        return;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    hf_json_object(w->j, NULL);
+    hf_json_str(w->j, "severity", severities[severity]);
+    hf_json_str(w->j, "subject", hf_subject_name(about->subject));
+    hf_json_str(w->j, "name", about->name);
+    put_times(w, about);
+    hf_json_str(w->j, "text", text);
+    hf_json_str(w->j, "command", command[0] != '\0' ? command : NULL);
+    hf_json_end_object(w->j);
+}
+
+/* A command line for a person; names are checked, so it needs no quoting. */
+struct command {
+    char text[3 * HF_NAME_MAX];
+};
+
+__attribute__((format(printf, 1, 2))) static struct command command_of(const char *format, ...)
+{
+    struct command command;
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(command.text, sizeof command.text, format, args);
+    va_end(args);
+    return command;
+}
+
+/* ---- the group ---- */
+
+static void need_quorum(const struct walk *w, const struct about *group)
+{
+    const struct ctl_shell *shell = w->shell;
+    const struct engine *e = shell->engine;
+    const char *why = shell->phase_why;
+    const char *dots = why[0] != '\0' ? ": " : "";
+
+    switch (shell->phase) {
+    case CTL_PHASE_APART:
+        need(w, ERROR, group, "systemctl status corosync",
+             "this node is not in the group, nothing can be decided here%s%s", dots, why);
+        return;
+    case CTL_PHASE_FROZEN:
+        if (e != NULL)
+            need(w, ERROR, group, "holdfast nodes",
+                 "not quorate: %u of %u nodes greet each other here, everything is frozen%s%s",
+                 hf_nodes_count(shell->participants), engine_group(e).group->nodes_count, dots,
+                 why);
+        else
+            need(w, ERROR, group, "holdfast nodes", "not quorate, everything is frozen%s%s", dots,
+                 why);
+        return;
+    case CTL_PHASE_STOPPED:
+        need(w, ERROR, group, "journalctl -u holdfastd",
+             "this node's daemon has stopped taking part%s%s", dots, why);
+        return;
+    case CTL_PHASE_GREETING:
+    case CTL_PHASE_COPYING:
+        need(w, WARNING, group, "holdfast status", "the members are agreeing on the state (%s)%s%s",
+             ctl_phase_name(shell->phase), dots, why);
+        return;
+    case CTL_PHASE_SYNCED:
+    case CTL_PHASES:
+        return;
+    }
+}
+
+static void need_group(const struct walk *w)
+{
+    const struct ctl_shell *shell = w->shell;
+    struct about group = {HF_SUBJECT_GROUP, 0, shell->group, shell->phase_since};
+    struct about timeless = {HF_SUBJECT_GROUP, 0, shell->group, {0}};
+
+    need_quorum(w, &group);
+    if (shell->engine != NULL && !engine_group(shell->engine).is_armed)
+        need(w, WARNING, &timeless, "holdfast arm",
+             "disarmed: nothing is fenced and no VM is restarted after a failure");
+    if (shell->ghosts > 0)
+        need(w, WARNING, &timeless, "corosync-cpgtool",
+             "%u member%s of the process group %s outside the totem ring and not counted",
+             shell->ghosts, shell->ghosts == 1 ? "" : "s", shell->ghosts == 1 ? "is" : "are");
+}
+
+/* ---- nodes ---- */
+
+static void need_proof(const struct walk *w, const struct about *about,
+                       const struct hf_node_def *def, const struct hf_node_view *node)
+{
+    struct command confirm = command_of("holdfast fence confirm %s --reason TEXT", def->name);
+    struct command why = command_of("holdfast why %s", def->name);
+    const struct hf_group *group = engine_group(w->shell->engine).group;
+    const char *actor = node->fence_actor.ix < group->nodes_count
+                            ? group->nodes[node->fence_actor.ix].name
+                            : "nobody yet";
+
+    if (def->fence_levels == 0)
+        need(w, ERROR, about, confirm.text,
+             "lost, and it has no fence device: make sure that it is off, then confirm it");
+    else if (node->fence_attempts > 0)
+        need(w, ERROR, about, confirm.text,
+             "cannot be proved dead: %u fencing attempt%s failed, now level %u by %s",
+             node->fence_attempts, node->fence_attempts == 1 ? "" : "s", node->fence_level + 1u,
+             actor);
+    else if (node->state == HF_NODE_FENCING)
+        need(w, ERROR, about, why.text, "being fenced: level %u by %s", node->fence_level + 1u,
+             actor);
+    else
+        need(w, ERROR, about, why.text, "lost: %s", hf_reason_text(node->why));
+}
+
+static void need_node_state(const struct walk *w, const struct about *about,
+                            const struct hf_node_def *def, const struct hf_node_view *node)
+{
+    struct command why = command_of("holdfast why %s", def->name);
+
+    switch (node->state) {
+    case HF_NODE_ABSENT:
+        need(w, WARNING, about, "systemctl status corosync holdfastd",
+             "configured, but has not joined yet: start it");
+        return;
+    case HF_NODE_JOINING:
+        need(w, WARNING, about, why.text, "joining: has not yet told which VMs run there");
+        return;
+    case HF_NODE_SILENT:
+        need(w, ERROR, about, why.text, "silent: %s; it is lost when the grace time is over",
+             hf_reason_text(node->why));
+        return;
+    case HF_NODE_LOST:
+    case HF_NODE_FENCING:
+        need_proof(w, about, def, node);
+        return;
+    case HF_NODE_DEAD:
+        need(w, ERROR, about, why.text, "dead (%s): repair it and power it on",
+             hf_proof_name(node->proof));
+        return;
+    case HF_NODE_MEMBER:
+    case HF_NODE_STATES:
+        return;
+    }
+}
+
+static void need_node(const struct walk *w, hf_node ix)
+{
+    const struct engine *e = w->shell->engine;
+    const struct hf_node_def *def = &engine_group(e).group->nodes[ix.ix];
+    struct hf_node_view node = engine_node(e, ix);
+    struct about about = {HF_SUBJECT_NODE, ix.ix, def->name, {0}};
+    struct about timeless = {HF_SUBJECT_NODE, UINT16_MAX, def->name, {0}};
+
+    need_node_state(w, &about, def, &node);
+    if (def->fence_levels == 0 && node.state == HF_NODE_MEMBER)
+        need(w, WARNING, &timeless, "holdfast config show",
+             "has no fence device: if it is lost its VMs stay down until a person confirms");
+    if (!node.is_present || (node.state != HF_NODE_MEMBER && node.state != HF_NODE_JOINING))
+        return;
+    if (strcmp(def->name, w->shell->node) == 0) /* need_local() knows more about ourselves */
+        return;
+    if (!node.vm_watch_known && node.state == HF_NODE_MEMBER)
+        need(w, ERROR, &timeless, "systemctl status holdfast-agent-vm libvirtd",
+             "its VM monitor does not answer: no VM is placed there, its VMs are left alone");
+    if (!node.link_fit)
+        need(w, ERROR, &timeless, "holdfast status",
+             "unfit link: corosync there is too old, unencrypted or counts other votes");
+    if (!node.config_same)
+        need(w, WARNING, &timeless, "holdfast config show",
+             "its cluster file is not the running configuration");
+}
+
+/* ---- VMs ---- */
+
+static void refusals(const struct engine *e, hf_vm vm, char *out, size_t cap)
+{
+    const struct hf_group *group = engine_group(e).group;
+    struct hf_placement place = engine_placement(e, vm);
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (uint8_t i = 0; i < group->nodes_count && at < cap; i++) {
+        int len = snprintf(out + at, cap - at, "%s%s %s", i == 0 ? "" : "; ", group->nodes[i].name,
+                           hf_rule_text(place.refused[i]));
+
+        at += len > 0 ? (size_t)len : 0;
+    }
+}
+
+static void possible_text(const struct engine *e, hf_nodes possible, char *out, size_t cap)
+{
+    const struct hf_group *group = engine_group(e).group;
+    size_t at = 0;
+
+    (void)hf_str_copy(out, cap, "a lost node");
+    for (uint8_t i = 0; i < group->nodes_count && at < cap; i++) {
+        int len;
+
+        if (!hf_nodes_has(possible, (hf_node){i}))
+            continue;
+        len = snprintf(out + at, cap - at, "%s%s", at == 0 ? "" : ", ", group->nodes[i].name);
+        at += len > 0 ? (size_t)len : 0;
+    }
+}
+
+static void need_vm(const struct walk *w, hf_vm ix)
+{
+    const struct engine *e = w->shell->engine;
+    struct hf_vm_view vm = engine_vm(e, ix);
+    struct about about = {HF_SUBJECT_VM, ix.ix, vm.def->name, {0}};
+    struct command why = command_of("holdfast why %s", vm.def->name);
+    struct command start = command_of("holdfast vm start %s", vm.def->name);
+    char text[900];
+
+    switch (vm.state) {
+    case HF_VM_WAITING:
+        possible_text(e, vm.possible, text, sizeof text);
+        need(w, ERROR, &about, why.text, "down: waits for proof that it does not run on %s", text);
+        return;
+    case HF_VM_UNPLACEABLE:
+        refusals(e, ix, text, sizeof text);
+        need(w, ERROR, &about, why.text, "down: no node can take it: %s", text);
+        return;
+    case HF_VM_FAILED:
+        need(w, ERROR, &about, start.text, "failed %u times and is given up: %s", vm.failures,
+             hf_reason_text(vm.why));
+        return;
+    case HF_VM_HELD:
+        need(w, WARNING, &about, start.text, "held: %s, Holdfast keeps off until told",
+             hf_reason_text(vm.why));
+        return;
+    case HF_VM_PLACING:
+    case HF_VM_STARTING:
+        if (vm.failures > 0)
+            need(w, WARNING, &about, why.text, "%s after %u failure%s: %s",
+                 hf_vm_state_name(vm.state), vm.failures, vm.failures == 1 ? "" : "s",
+                 hf_reason_text(vm.why));
+        return;
+    case HF_VM_STOPPED:
+    case HF_VM_RUNNING:
+    case HF_VM_STOPPING:
+    case HF_VM_STATES:
+        return;
+    }
+}
+
+/* ---- this node's own daemons ---- */
+
+static void need_link(const struct walk *w, const struct about *here)
+{
+    const struct ctl_link *link = &w->shell->link;
+    struct about about = *here;
+
+    about.wall = link->since;
+    if (!link->is_connected)
+        need(w, ERROR, &about, "systemctl status corosync", "no connection to corosync%s%s",
+             link->why[0] != '\0' ? ": " : "", link->why);
+    else if (!link->is_fit)
+        need(w, ERROR, here, "corosync-cmapctl -m runtime.config.totem",
+             "corosync link unfit%s%s", link->why[0] != '\0' ? ": " : "", link->why);
+}
+
+static void need_agents(const struct walk *w, const struct about *here)
+{
+    for (unsigned kind = 1; kind < HF_AGENT_KINDS; kind++) {
+        const struct ctl_agent *agent = &w->shell->agent[kind];
+        const char *name = ctl_agent_name((enum hf_agent_kind)kind);
+        struct command status = command_of("systemctl status holdfast-agent-%s", name);
+        struct about about = *here;
+
+        about.wall = agent->since;
+        if (!agent->is_expected || (agent->is_connected && agent->is_fresh))
+            continue;
+        need(w, ERROR, &about, status.text, "%s agent %s%s%s", name,
+             agent->is_connected ? "stale" : "not connected", agent->why[0] != '\0' ? ": " : "",
+             agent->why);
+    }
+}
+
+static void need_local(const struct walk *w)
+{
+    const struct ctl_shell *shell = w->shell;
+    struct about here = {HF_SUBJECT_NODE, UINT16_MAX, shell->node, {0}};
+    struct about journal = {HF_SUBJECT_NODE, UINT16_MAX, shell->node, shell->journal_since};
+
+    need_link(w, &here);
+    need_agents(w, &here);
+    if (shell->journal_broken)
+        need(w, ERROR, &journal, "df /var/lib/holdfast",
+             "journal broken, %llu records lost (decisions go on)%s%s",
+             (unsigned long long)shell->journal_lost, shell->journal_why[0] != '\0' ? ": " : "",
+             shell->journal_why);
+    if (shell->file_bad)
+        need(w, WARNING, &here, "holdfast config check /etc/holdfast/holdfast.conf",
+             "its cluster file cannot be used: %s", shell->file_why);
+    else if (shell->file_differs)
+        need(w, WARNING, &here, "holdfast config show --file",
+             "its cluster file is not the running configuration%s%s",
+             shell->file_why[0] != '\0' ? ": " : "", shell->file_why);
+}
+
+void needs_put(struct hf_json *j, const struct ctl_shell *shell, const struct history *h,
+               enum hf_subject subject, const char *name)
+{
+    hf_json_array(j, "needs");
+    for (int severity = 0; severity < SEVERITIES; severity++) {
+        const struct engine *e = shell->engine;
+        struct walk w = {j, shell, h, (enum severity)severity, subject, name};
+
+        need_group(&w);
+        for (uint8_t i = 0; e != NULL && i < engine_group(e).group->nodes_count; i++)
+            need_node(&w, (hf_node){i});
+        for (uint16_t i = 0; e != NULL && i < HF_VMS_MAX; i++)
+            if (engine_vm(e, (hf_vm){i}).is_used)
+                need_vm(&w, (hf_vm){i});
+        need_local(&w);
+    }
+    hf_json_end_array(j);
+}
