@@ -75,6 +75,8 @@ static const char *const node_events[] = {
     [HF_NE_FENCE] = "fence ordered",
     [HF_NE_FENCE_FAILED] = "fence failed",
     [HF_NE_PROOF] = "proved dead",
+    [HF_NE_CALLED_OFF] = "fence called off",
+    [HF_NE_CALLED_OFF] = "fencing called off",
 };
 _Static_assert(COUNT(node_events) == HF_NODE_EVENTS, "every node event has a name");
 
@@ -167,6 +169,7 @@ static const struct reason reasons[] = {
     [HF_WHY_FENCE_TAKEOVER] = {"fence-takeover", "the node that was fencing it is gone, "
                                                  "another one takes over"},
     [HF_WHY_FENCE_DEADLINE] = {"fence-deadline", "fencing it did not end within the deadline"},
+    [HF_WHY_FENCE_CALLED_OFF] = {"fence-called-off", "its death is not needed any more"},
     [HF_WHY_PROOF_FENCE] = {"proof-fence", "its fence device reads off"},
     [HF_WHY_PROOF_REJOIN] = {"proof-rejoin", "it came back under a new boot id"},
     [HF_WHY_PROOF_OPERATOR] = {"proof-operator", "an operator confirmed that it is off"},
@@ -261,7 +264,7 @@ static const char *const rules[] = {
     [HF_RULE_NONE] = "passes every rule",
     [HF_RULE_1_MEMBER] = "rule 1: not a ready member, in maintenance, or its VM monitor is silent",
     [HF_RULE_2_PROOF] = "rule 2: a proof of death is still pending",
-    [HF_RULE_3_AFFINITY] = "rule 3: affinity, anti-affinity or too many failures there",
+    [HF_RULE_3_AFFINITY] = "rule 3: not allowed there, or affinity or anti-affinity forbids it",
     [HF_RULE_4_LEGS] = "rule 4: no free, healthy VF per fabric",
     [HF_RULE_5_NUMA] = "rule 5: cores, hugepages and NIC not on one NUMA node",
     [HF_RULE_6_MEMORY] = "rule 6: not enough memory",
