@@ -1,9 +1,11 @@
 /* config.h - the cluster file: read strictly, printed canonically.
- * One file for the whole group, the same on every node. Syntax as corosync.conf's: `section name {`,
- * `key: value`, `}`, `#` comments, one statement a line; durations with their unit. Unknown keys,
- * duplicates and bad values are refused with file, line, column, what was expected and the nearest
- * known word. Secrets are never in it: a fence device names a credentials file.
- * The canonical print parses again to the same value, and its SHA-256 names the configuration. */
+ * One file for the whole group, the same on every node. Syntax as corosync.conf's: `section {`,
+ * `section name {`, `key: value`, `}`, `#` comments, one statement a line; durations with their
+ * unit; etc/holdfast.conf.example shows all of it. Unknown keys, duplicates and bad values are
+ * refused with file, line, column, what was expected and the nearest known word. Secrets are never
+ * in it: a fence device names a credentials file.
+ * The canonical print parses again to the same value, and its SHA-256 names the configuration.
+ */
 #ifndef SUPERVISORD_CONFIG_CONFIG_H
 #define SUPERVISORD_CONFIG_CONFIG_H
 
@@ -48,18 +50,19 @@ struct hf_config {
     uint32_t mute_after_ms;  /* a member unheard so long is reported mute */
 };
 
-/* Parse text[len]; `file` is only for messages ("FILE:LINE:COL: ..."). The first error wins.
- * Faults of a line come before faults of the whole file (an unknown fence device, an id given twice).
- * On success *config is complete (defaults filled in, indexes resolved, digest computed; devices and
- * parameters sorted by name, unused bytes zero: equal configurations compare equal by memcmp); on
- * failure it is all zeros.
+/* Parse text[len]; `file` is only for messages ("FILE:LINE:COL: ...", HF_EINVAL). The first error
+ * wins; faults of a line come before those of the whole file (an unknown fence device, an id given
+ * twice). On success *config is complete: defaults filled in, indexes resolved, digest computed,
+ * devices and parameters sorted by name, unused bytes zero, so that equal configurations are equal
+ * by memcmp. On failure it is all zeros.
  * *config is large (about 250 KiB): keep it off small stacks. */
 enum hf_code config_parse(const char *file, const char *text, size_t len, struct hf_config *config,
                           struct hf_err *err);
-/* Read a whole file (<= HF_CONFIG_TEXT_MAX) and parse it. */
+/* Read a whole regular file (<= HF_CONFIG_TEXT_MAX) and parse it; the path is `file` of the messages.
+ * HF_ENOENT: there is none. HF_EIO: it cannot be read. */
 enum hf_code config_load(const char *file, struct hf_config *config, struct hf_err *err);
-/* Canonical text: every key, in a fixed order, defaults spelled out. Returns bytes needed without the
- * NUL, writes at most cap including the NUL. */
+/* Canonical text: every key, in a fixed order, defaults spelled out. Returns bytes needed without
+ * the NUL, writes at most cap including the NUL. */
 size_t config_print(const struct hf_config *config, char *out, size_t cap);
 
 #endif

@@ -75,7 +75,6 @@ static const char *const node_events[] = {
     [HF_NE_FENCE] = "fence ordered",
     [HF_NE_FENCE_FAILED] = "fence failed",
     [HF_NE_PROOF] = "proved dead",
-    [HF_NE_CALLED_OFF] = "fence called off",
     [HF_NE_CALLED_OFF] = "fencing called off",
 };
 _Static_assert(COUNT(node_events) == HF_NODE_EVENTS, "every node event has a name");
