@@ -192,8 +192,13 @@ void drain_review(struct step *s);
 /* order.c */
 void order_apply(struct step *s, const struct hf_event *ev);
 
-/* save.c */
-uint16_t slots_end_of(const struct engine *e);
+/* check.c: the first broken invariant in words, or NULL. engine_check() asserts NULL, engine_load()
+ * refuses with the words. */
+const char *engine_fault(const struct engine *e);
+
+/* view.c */
+uint16_t slots_end_of(const struct engine *e); /* one past the last used slot */
+enum hf_code group_check(const struct hf_group *group, struct hf_err *err);
 
 #define EACH_NODE(e, n) (uint8_t n = 0; n < (e)->group.nodes_count; n++)
 #define EACH_VM(e, v)                                                                             \

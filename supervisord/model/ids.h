@@ -51,6 +51,10 @@ static inline bool hf_node_same(hf_node a, hf_node b)
 {
     return a.ix == b.ix;
 }
+static inline bool hf_vm_is(hf_vm v)
+{
+    return v.ix < HF_VMS_MAX;
+}
 static inline hf_nodes hf_bit(hf_node n)
 {
     return (hf_nodes)(hf_node_is(n) ? 1u << n.ix : 0u);
@@ -66,7 +70,9 @@ static inline unsigned hf_nodes_count(hf_nodes set)
 /* Lowest node of a set; HF_NO_NODE when empty. */
 static inline hf_node hf_nodes_first(hf_nodes set)
 {
-    return set ? (hf_node){(uint8_t)__builtin_ctz(set)} : HF_NO_NODE;
+    if (set == 0)
+        return HF_NO_NODE;
+    return (hf_node){(uint8_t)__builtin_ctz(set)};
 }
 static inline bool hf_token_same(struct hf_token a, struct hf_token b)
 {

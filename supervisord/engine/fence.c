@@ -1,0 +1,187 @@
+/* fence.c - when a node must die, who is told to see to it, and what becomes of his answer.
+ * Never without need: a lost node is fenced when a VM that is wanted may still run there, a present
+ * one only by sentence (an operator, or a VM that cannot be proved stopped). */
+#include "supervisord/engine/internal.h"
+
+void fence_forget(struct node *n)
+{
+    n->order = (struct hf_token){0};
+    n->executor = HF_NO_NODE.ix;
+    n->level = 0;
+    n->attempts = 0;
+    n->sentence = SENTENCE_NONE;
+}
+
+/* Would the group still decide without it, and without the other present nodes being fenced? */
+bool fence_keeps_quorum(const struct engine *e, uint8_t target)
+{
+    hf_nodes left = e->present & (hf_nodes)~bit_of(target);
+    for EACH_NODE (e, n)
+        if (e->nodes[n].state == HF_NODE_FENCING || e->nodes[n].state == HF_NODE_DEAD)
+            left &= (hf_nodes)~bit_of(n);
+    return hf_nodes_count(left) * 2 > e->group.nodes_count;
+}
+
+void fence_sentence(struct step *s, uint8_t n, enum sentence sentence)
+{
+    struct node *node = &s->e->nodes[n];
+    if (node->state == HF_NODE_DEAD)
+        return;
+    node->sentence = (uint8_t)sentence;
+    s->needs_review = true;
+    step_note_node(s, n, node->state,
+                   sentence == SENTENCE_ESCALATED ? HF_WHY_ESCALATED : HF_WHY_FENCE_ORDERED, 0);
+}
+
+static bool is_needed_by_vm(const struct engine *e, uint8_t n)
+{
+    for (const struct vm *v = e->vms; v < e->vms + e->slots_end; v++)
+        if (v->is_used && v->state == HF_VM_WAITING && v->desire == HF_WANT_RUNNING &&
+            (v->possible & bit_of(n)))
+            return true;
+    return false;
+}
+
+static bool may_act_alone(const struct engine *e)
+{
+    return e->is_armed && e->startup.purpose == FOR_NOTHING;
+}
+
+static bool is_needed(const struct engine *e, uint8_t n)
+{
+    const struct node *node = &e->nodes[n];
+    if (node->sentence == SENTENCE_OPERATOR)
+        return true;
+    if (!may_act_alone(e))
+        return false;
+    if (node->sentence == SENTENCE_ESCALATED)
+        return true;
+    bool is_away = node->state == HF_NODE_LOST || node->state == HF_NODE_FENCING;
+    return is_away && is_needed_by_vm(e, n);
+}
+
+/* The attempt's executor: the lowest able node first, the next one after a failure. */
+static hf_node executor(const struct engine *e, uint8_t target)
+{
+    hf_nodes able = 0;
+    for EACH_NODE (e, n)
+        if (n != target && e->nodes[n].is_present && host_may_speak(e, (hf_node){n}))
+            able |= bit_of(n);
+    unsigned count = hf_nodes_count(able);
+    for (unsigned skip = count ? e->nodes[target].attempts % count : 0; skip > 0; skip--)
+        able &= (hf_nodes)(able - 1);
+    return hf_nodes_first(able);
+}
+
+static void order(struct step *s, uint8_t n, enum hf_reason why)
+{
+    struct node *node = &s->e->nodes[n];
+    hf_node by = executor(s->e, n);
+    if (!hf_node_is(by))
+        return; /* nobody can; reviewed again when somebody joins */
+    enum sentence sentence = node->sentence;
+    bool is_first = node->state != HF_NODE_FENCING;
+    bool was_lost = node->state == HF_NODE_LOST;
+    node->executor = by.ix;
+    if (is_first) {
+        node_apply(s, n, HF_NE_FENCE, why, 0);
+        HF_ASSERT(node->state == HF_NODE_FENCING);
+        node->sentence = (uint8_t)sentence;
+    } else {
+        step_note_node(s, n, node->state, why, node->attempts);
+    }
+    struct hf_effect *fx = step_effect(s, HF_FX_FENCE, by);
+    fx->u.fence.target = (hf_node){n};
+    fx->u.fence.level = node->level;
+    node->order = fx->token;
+    timer_arm(s, &node->timer, FOR_FENCE_DEADLINE, s->e->group.policy.fence_deadline_ms);
+    if (is_first && !was_lost)
+        vm_node_lost(s, n);
+}
+
+static bool executor_is_able(const struct engine *e, const struct node *node)
+{
+    hf_node by = {node->executor};
+    return hf_node_is(by) && e->nodes[by.ix].is_present && host_may_speak(e, by);
+}
+
+static void call_off(struct step *s, uint8_t n)
+{
+    struct node *node = &s->e->nodes[n];
+    bool is_present = node->is_present;
+    node_apply(s, n, HF_NE_CALLED_OFF, HF_WHY_FENCE_CALLED_OFF, 0);
+    if (is_present)
+        node_apply(s, n, HF_NE_JOIN, HF_WHY_FENCE_CALLED_OFF, 0);
+}
+
+static void review(struct step *s, uint8_t n)
+{
+    struct node *node = &s->e->nodes[n];
+    bool is_fencing = node->state == HF_NODE_FENCING;
+    bool is_needed_now = is_needed(s->e, n);
+    if (is_fencing && !is_needed_now) {
+        call_off(s, n);
+        return;
+    }
+    if (!is_needed_now || node->state == HF_NODE_DEAD || s->e->group.nodes[n].fence_levels == 0)
+        return;
+    if (!is_fencing) {
+        if (!node->is_present || fence_keeps_quorum(s->e, n))
+            order(s, n, HF_WHY_FENCE_ORDERED);
+        return;
+    }
+    bool waits = node->timer.purpose == FOR_FENCE_RETRY;
+    if (!waits && !hf_token_is(node->order))
+        order(s, n, HF_WHY_FENCE_ORDERED);
+    else if (!waits && !executor_is_able(s->e, node))
+        order(s, n, HF_WHY_FENCE_TAKEOVER);
+}
+
+void fence_review(struct step *s)
+{
+    for EACH_NODE (s->e, n)
+        review(s, n);
+}
+
+/* No proof from this attempt: the next level at once, and after the last one a pause. */
+static void failed(struct step *s, uint8_t n, enum hf_reason why)
+{
+    struct node *node = &s->e->nodes[n];
+    const struct hf_policy *p = &s->e->group.policy;
+    enum sentence sentence = node->sentence;
+    if (node->attempts < UINT16_MAX)
+        node->attempts++;
+    uint8_t levels = s->e->group.nodes[n].fence_levels;
+    node->level = (uint8_t)(levels ? (node->level + 1) % levels : 0);
+    node->order = (struct hf_token){0};
+    node_apply(s, n, HF_NE_FENCE_FAILED, why, node->attempts);
+    node->sentence = (uint8_t)sentence;
+    if (node->level == 0)
+        timer_arm(s, &node->timer, FOR_FENCE_RETRY,
+                  backoff_ms(p->fence_retry_ms, p->fence_retry_count,
+                             levels ? (uint32_t)(node->attempts + levels - 1) / levels : 1));
+}
+
+void fence_timer(struct step *s, uint8_t n, enum purpose purpose)
+{
+    if (purpose == FOR_FENCE_DEADLINE && s->e->nodes[n].state == HF_NODE_FENCING)
+        failed(s, n, HF_WHY_FENCE_DEADLINE);
+    s->needs_review = true; /* a retry is ordered there */
+}
+
+bool fence_done(struct step *s, const struct hf_event *ev)
+{
+    for EACH_NODE (s->e, n) {
+        struct node *node = &s->e->nodes[n];
+        if (!hf_token_is(node->order) || !hf_token_same(node->order, ev->u.done.effect))
+            continue;
+        if (node->executor != ev->from.ix)
+            return false;
+        if (ev->u.done.outcome == HF_OUT_DONE)
+            host_proved(s, n, HF_PROOF_FENCE);
+        else
+            failed(s, n, HF_WHY_FENCE_FAILED);
+        return true;
+    }
+    return false;
+}

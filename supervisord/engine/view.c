@@ -1,0 +1,229 @@
+/* view.c - a state to begin with, and the read-only views of it. */
+#include <string.h>
+
+#include "supervisord/engine/internal.h"
+
+enum hf_code group_check(const struct hf_group *group, struct hf_err *err)
+{
+    if (group->nodes_count == 0 || group->nodes_count > HF_NODES_MAX)
+        return hf_err_set(err, HF_EINVAL, "%u nodes: 1 to %d expected", group->nodes_count,
+                          HF_NODES_MAX);
+    for (uint8_t n = 0; n < group->nodes_count; n++)
+        for (uint8_t m = 0; m < n; m++)
+            if (strcmp(group->nodes[n].name, group->nodes[m].name) == 0 ||
+                group->nodes[n].nodeid == group->nodes[m].nodeid)
+                return hf_err_set(err, HF_EINVAL, "node %s: name or id is there twice",
+                                  group->nodes[n].name);
+    const struct hf_policy *p = &group->policy;
+    if (!p->silent_grace_ms || !p->startup_grace_ms || !p->fence_deadline_ms ||
+        !p->start_deadline_ms || !p->stop_deadline_ms || !p->stable_ms || !p->maintenance_max_ms)
+        return hf_err_set(err, HF_EINVAL, "a deadline or grace of zero");
+    if (p->fence_retry_count == 0 || p->fence_retry_count > HF_BACKOFFS_MAX ||
+        p->restart_backoff_count == 0 || p->restart_backoff_count > HF_BACKOFFS_MAX)
+        return hf_err_set(err, HF_EINVAL, "a back-off list without or with too many steps");
+    for (uint8_t i = 0; i < p->fence_retry_count; i++)
+        if (p->fence_retry_ms[i] == 0)
+            return hf_err_set(err, HF_EINVAL, "a fence retry without a pause");
+    return HF_OK;
+}
+
+enum hf_code engine_init(struct engine *e, const struct hf_group *group, struct hf_err *err)
+{
+    enum hf_code code = group_check(group, err);
+    if (code != HF_OK)
+        return code;
+    memset(e, 0, sizeof *e);
+    e->group = *group;
+    for (uint8_t n = 0; n < HF_NODES_MAX; n++)
+        e->nodes[n].executor = HF_NO_NODE.ix;
+    engine_check(e);
+    return HF_OK;
+}
+
+uint16_t slots_end_of(const struct engine *e)
+{
+    uint16_t end = HF_VMS_MAX;
+    while (end > 0 && !e->vms[end - 1].is_used)
+        end--;
+    return end;
+}
+
+static void add_timer(const struct timer *t, struct hf_effect *effects, uint32_t *count)
+{
+    if (t->purpose == FOR_NOTHING)
+        return;
+    HF_ASSERT(*count < HF_EFFECTS_MAX);
+    effects[(*count)++] = (struct hf_effect){.token = t->token,
+                                             .actor = HF_NO_NODE,
+                                             .type = HF_FX_TIMER,
+                                             .u.timer.after_ms = t->after_ms};
+}
+
+static void add_vm(const struct engine *e, const struct vm *v, hf_node actor,
+                   struct hf_effect *effects, uint32_t *count)
+{
+    struct hf_effect fx = {.actor = actor, .u.vm = {.uid = v->uid}};
+    if (hf_token_is(v->stray_order) && v->stray_on == actor.ix) {
+        HF_ASSERT(*count < HF_EFFECTS_MAX);
+        fx.type = HF_FX_VM_STOP;
+        fx.token = v->stray_order;
+        effects[(*count)++] = fx;
+    }
+    if (!hf_token_is(v->order) || v->home != actor.ix)
+        return;
+    HF_ASSERT(*count < HF_EFFECTS_MAX);
+    fx.type = v->state == HF_VM_STARTING ? HF_FX_VM_START : HF_FX_VM_STOP;
+    fx.token = v->order;
+    fx.u.vm.start_no = v->running_no;
+    if (fx.type == HF_FX_VM_STOP) /* the deadline was made of it when it was ordered */
+        fx.u.vm.grace_ms = v->timer.after_ms - e->group.policy.stop_deadline_ms;
+    effects[(*count)++] = fx;
+}
+
+uint32_t engine_pending(const struct engine *e, hf_node actor,
+                        struct hf_effect effects[HF_EFFECTS_MAX])
+{
+    uint32_t count = 0;
+    add_timer(&e->startup, effects, &count);
+    for EACH_NODE (e, n) {
+        const struct node *node = &e->nodes[n];
+        add_timer(&node->timer, effects, &count);
+        add_timer(&node->maintenance, effects, &count);
+        if (hf_token_is(node->order) && node->executor == actor.ix)
+            effects[count++] = (struct hf_effect){.token = node->order,
+                                                  .actor = actor,
+                                                  .type = HF_FX_FENCE,
+                                                  .u.fence = {{n}, node->level}};
+    }
+    for (const struct vm *v = e->vms; v < e->vms + e->slots_end; v++) {
+        if (!v->is_used)
+            continue;
+        add_timer(&v->timer, effects, &count);
+        add_vm(e, v, actor, effects, &count);
+    }
+    return count;
+}
+
+static bool timer_is(const struct timer *t, struct hf_token token)
+{
+    return t->purpose != FOR_NOTHING && hf_token_same(t->token, token);
+}
+
+bool engine_is_live(const struct engine *e, struct hf_token token)
+{
+    if (!hf_token_is(token))
+        return false;
+    if (timer_is(&e->startup, token))
+        return true;
+    for EACH_NODE (e, n) {
+        const struct node *node = &e->nodes[n];
+        if (hf_token_same(node->order, token) || timer_is(&node->timer, token) ||
+            timer_is(&node->maintenance, token))
+            return true;
+    }
+    for (const struct vm *v = e->vms; v < e->vms + e->slots_end; v++)
+        if (v->is_used && (hf_token_same(v->order, token) || timer_is(&v->timer, token) ||
+                           hf_token_same(v->stray_order, token)))
+            return true;
+    return false;
+}
+
+uint64_t engine_seq(const struct engine *e)
+{
+    return e->seq;
+}
+
+struct hf_group_view engine_group(const struct engine *e)
+{
+    return (struct hf_group_view){
+        .group = &e->group,
+        .seq = e->seq,
+        .epoch = e->epoch,
+        .view = e->view,
+        .present = e->present,
+        .is_armed = e->is_armed,
+        .in_startup_grace = e->startup.purpose != FOR_NOTHING,
+        .vms_count = e->vms_count,
+    };
+}
+
+struct hf_node_view engine_node(const struct engine *e, hf_node node)
+{
+    HF_ASSERT(node.ix < e->group.nodes_count);
+    const struct node *n = &e->nodes[node.ix];
+    struct load load;
+    place_load(e, NULL, &load);
+    return (struct hf_node_view){
+        .state = n->state,
+        .proof = n->proof,
+        .since_seq = n->since_seq,
+        .boot = n->boot,
+        .incarnation = n->incarnation,
+        .is_present = n->is_present,
+        .in_maintenance = n->in_maintenance,
+        .vm_watch_known = n->vm_watch_known,
+        .link_fit = n->link_fit,
+        .config_same = n->config_same,
+        .memory_mib = n->memory_mib,
+        .promised_mib = load.promised_mib[node.ix],
+        .cores = n->cores,
+        .fence_actor = {n->executor},
+        .fence_token = n->order,
+        .fence_level = n->level,
+        .fence_attempts = n->attempts,
+        .why = n->why,
+    };
+}
+
+struct hf_vm_view engine_vm(const struct engine *e, hf_vm vm)
+{
+    HF_ASSERT(hf_vm_is(vm));
+    const struct vm *v = &e->vms[vm.ix];
+    return (struct hf_vm_view){
+        .is_used = v->is_used,
+        .uid = v->uid,
+        .def = &v->def,
+        .state = v->state,
+        .desire = v->desire,
+        .seen = v->seen,
+        .home = {v->home},
+        .possible = v->possible,
+        .start_no = v->start_no,
+        .failures = v->failures,
+        .order = v->order,
+        .since_seq = v->since_seq,
+        .why = v->why,
+    };
+}
+
+hf_vm engine_vm_by_uid(const struct engine *e, hf_vm_uid uid)
+{
+    for (uint16_t i = 0; i < e->slots_end; i++)
+        if (e->vms[i].is_used && e->vms[i].uid == uid)
+            return (hf_vm){i};
+    return HF_NO_VM;
+}
+
+hf_vm engine_vm_by_name(const struct engine *e, const char *name)
+{
+    for (uint16_t i = 0; i < e->slots_end; i++)
+        if (e->vms[i].is_used && strcmp(e->vms[i].def.name, name) == 0)
+            return (hf_vm){i};
+    return HF_NO_VM;
+}
+
+hf_node engine_node_by_name(const struct engine *e, const char *name)
+{
+    for EACH_NODE (e, n)
+        if (strcmp(e->group.nodes[n].name, name) == 0)
+            return (hf_node){n};
+    return HF_NO_NODE;
+}
+
+hf_node engine_node_by_id(const struct engine *e, uint32_t nodeid)
+{
+    for EACH_NODE (e, n)
+        if (e->group.nodes[n].nodeid == nodeid)
+            return (hf_node){n};
+    return HF_NO_NODE;
+}
