@@ -86,15 +86,19 @@ static bool feed_file(const char *folder, const char *name, uint8_t *bytes)
 
 int main(int argc, char **argv)
 {
-    uint8_t *bytes = malloc(FILE_MAX);
     unsigned files = 0, failed = 0;
-    DIR *folder = argc == 2 ? opendir(argv[1]) : NULL;
     const struct dirent *entry;
+    uint8_t *bytes;
+    DIR *folder;
 
-    if (argc != 2 || bytes == NULL) {
+    if (argc != 2) {
         fprintf(stderr, "usage: %s CORPUS_FOLDER\n", argv[0]);
         return 2;
     }
+    bytes = malloc(FILE_MAX);
+    if (bytes == NULL)
+        return 2;
+    folder = opendir(argv[1]);
     feed_plain();
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
         if (entry->d_name[0] == '.')

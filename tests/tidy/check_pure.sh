@@ -43,7 +43,7 @@ rule() {
             nm -u "$object" | $AWK -v s="$source" '{ print "needs", $NF, s }'
             # Writable, and not by relocation only.
             objdump -t "$object" | $AWK -v s="$source" '
-                $0 ~ /[ \t]O[ \t]/ {
+                $0 ~ /[ \t]O[ \t]|\.t(data|bss)[ \t]/ && $NF !~ /^\./ {
                     for (i = 2; i < NF; i++)
                         if ($i ~ /^\.(data|bss|tdata|tbss)/ && $i !~ /^\.data\.rel\.ro/)
                             print "holds", $NF, s

@@ -11,7 +11,7 @@ rule() {
         [ -f "$1/$source" ] || continue
         objdump -t "$2/$object" | $AWK -v s="$source" '
             FILENAME != "-" { if ($0 !~ /^#/ && NF) allowed[$1, $2] = 1; next }
-            $0 ~ /[ \t]O[ \t]/ && $NF !~ /^_*(asan|ubsan|tsan|gcov|sancov|llvm|profc|profd|start___)/ {
+            $0 ~ /[ \t]O[ \t]|\.t(data|bss)[ \t]/ && $NF !~ /^\./ && $NF !~ /^_*(asan|ubsan|tsan|gcov|sancov|llvm|profc|profd|start___)/ {
                 name = $NF
                 sub(/\.[0-9]+$/, "", name)
                 for (i = 2; i < NF; i++)
