@@ -152,6 +152,10 @@ enum hf_ctl_status order_event(const struct ctl_shell *shell, const struct hf_ct
         (void)hf_err_set(err, HF_EINVAL, "this order must name a %s", shape->vm ? "VM" : "node");
         return HF_CTL_USAGE;
     }
+    if (request->order.type == HF_ORDER_CONFIRM && request->order.reason[0] == '\0') {
+        (void)hf_err_set(err, HF_EINVAL, "a person's word that a node is off needs a reason");
+        return HF_CTL_USAGE;
+    }
     if (shape->vm)
         status = find_vm(e, request->vm, &ev->u.order.uid, err);
     if (status == HF_CTL_OK && (shape->node || shape->node_too) && request->node[0] != '\0')

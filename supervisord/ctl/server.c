@@ -421,19 +421,21 @@ static void order(struct ctl_server *s, struct client *c, const struct hf_ctl_re
     if (status == HF_CTL_OK && request->order.type == HF_ORDER_VM_ADD &&
         take_xml(s, ride, &ev.u.order.def, &err) != HF_OK)
         status = HF_CTL_REFUSED;
-    if (status == HF_CTL_OK &&
-        s->ports.order(s->ports.user, &ev, s->cookie + 1, &err) != HF_OK)
-        status = HF_CTL_REFUSED;
     if (status != HF_CTL_OK) {
         refuse_order(s, c, request, status, err.text, NULL, now);
         return;
     }
+    /* Before it is given away: the answer may come from within the call. */
     c->cookie = ++s->cookie;
     c->order_deadline = hf_time_add_ms(now, CTL_APPLY_MS);
     hf_info("ctl order=%s subject=%s pid=%d uid=%u cookie=%llu submitted%s%s",
             history_order_name(request->order.type), order_subject(request), (int)c->peer.pid,
             (unsigned)c->peer.uid, (unsigned long long)c->cookie,
             request->order.reason[0] != '\0' ? ": " : "", request->order.reason);
+    if (s->ports.order(s->ports.user, &ev, c->cookie, &err) != HF_OK) {
+        c->cookie = 0;
+        refuse_order(s, c, request, HF_CTL_REFUSED, err.text, NULL, now);
+    }
 }
 
 static struct client *waiting_for(struct ctl_server *s, uint64_t cookie)
