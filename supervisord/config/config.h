@@ -58,7 +58,7 @@ struct hf_config {
  * *config is large (about 250 KiB): keep it off small stacks. */
 enum hf_code config_parse(const char *file, const char *text, size_t len, struct hf_config *config,
                           struct hf_err *err);
-/* Read a whole regular file (<= HF_CONFIG_TEXT_MAX) and parse it; the path is `file` of the messages.
+/* Read a whole regular file (<= HF_CONFIG_TEXT_MAX) and parse it; messages name the path as given.
  * HF_ENOENT: there is none. HF_EIO: it cannot be read. */
 enum hf_code config_load(const char *file, struct hf_config *config, struct hf_err *err);
 /* Canonical text: every key, in a fixed order, defaults spelled out. Returns bytes needed without
