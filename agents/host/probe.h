@@ -1,0 +1,13 @@
+/* probe.h - reads one host from /proc. What cannot be read is unknown (0, or UINT32_MAX for
+ * pressures), never an error: a missing file must not take a node out of service. */
+#ifndef AGENTS_HOST_PROBE_H
+#define AGENTS_HOST_PROBE_H
+
+#include "supervisord/wire/report.h"
+
+/* Everything but the clocks, from sysroot (""; a folder in tests). */
+void probe_host(const char *sysroot, struct hf_report_host *out);
+/* BOOTTIME, wall clock and the kernel's word on synchronisation. */
+void probe_clocks(struct hf_report_host *out);
+
+#endif
