@@ -458,6 +458,8 @@ void vm_seen_running(struct step *s, struct vm *v, uint8_t n, uint32_t start_no)
         order_stray(s, v, n, start_no);
         return;
     }
+    if (v->stray_on == n)
+        return; /* already ordered off there: the order's result tells */
     bool is_ours = start_no != 0 && start_no == v->start_no;
     v->home = n;
     v->running_no = start_no;

@@ -1,0 +1,230 @@
+/* trio.h - an engine with three nodes (or more) for tests to push around: each helper is one event,
+ * and a test reads as what happened. Holds the output of the last step. */
+#ifndef TESTS_UNIT_SUPERVISORD_ENGINE_TRIO_H
+#define TESTS_UNIT_SUPERVISORD_ENGINE_TRIO_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "supervisord/engine/internal.h"
+#include "supervisord/model/names.h"
+#include "tests/unit/check.h"
+
+struct trio {
+    struct engine e;
+    struct engine_out out;
+    struct hf_member member[HF_NODES_MAX];
+};
+
+static struct trio t; /* a case runs in a process of its own */
+
+static inline struct hf_group trio_group(uint8_t nodes)
+{
+    struct hf_group g = {.name = "colo", .nodes_count = nodes};
+    for (uint8_t n = 0; n < nodes; n++) {
+        snprintf(g.nodes[n].name, sizeof g.nodes[n].name, "n%u", n + 1u);
+        g.nodes[n].nodeid = n + 1u;
+        g.nodes[n].fence_levels = 1;
+        g.nodes[n].reserve_mib = 1024;
+    }
+    g.policy = (struct hf_policy){.silent_grace_ms = 10000,
+                                  .startup_grace_ms = 60000,
+                                  .fence_deadline_ms = 60000,
+                                  .start_deadline_ms = 60000,
+                                  .stop_deadline_ms = 30000,
+                                  .stable_ms = 600000,
+                                  .maintenance_max_ms = 14400000,
+                                  .fence_retry_ms = {1000, 5000},
+                                  .fence_retry_count = 2,
+                                  .restart_backoff_ms = {0, 2000, 10000},
+                                  .restart_backoff_count = 3};
+    return g;
+}
+
+static inline struct engine_out *step(struct hf_event ev)
+{
+    ev.seq = engine_seq(&t.e) + 1;
+    engine_step(&t.e, &ev, &t.out);
+    return &t.out;
+}
+
+static inline void members(bool cold)
+{
+    struct hf_event ev = {.from = HF_NO_NODE, .type = HF_EV_MEMBERS};
+    ev.u.members.view = (struct hf_view){1, t.e.view.seq + 4};
+    ev.u.members.cold = cold;
+    memcpy(ev.u.members.node, t.member, sizeof t.member);
+    step(ev);
+}
+
+static inline void facts(uint8_t n)
+{
+    struct hf_event ev = {.from = {n}, .type = HF_EV_FACTS};
+    ev.u.facts.memory_mib = 65536;
+    ev.u.facts.cores = 16;
+    ev.u.facts.vm_watch_known = ev.u.facts.link_fit = ev.u.facts.config_same = true;
+    step(ev);
+}
+
+/* What runs there: uid list, 0-ended; start numbers are the engine's own. */
+static inline void inventory(uint8_t n, const hf_vm_uid *uids)
+{
+    struct hf_event ev = {.from = {n}, .type = HF_EV_INVENTORY};
+    for (; uids && *uids; uids++) {
+        struct vm *v = vm_of_uid(&t.e, *uids);
+        ev.u.inventory.vm[ev.u.inventory.count++] = (struct hf_vm_seen){*uids, v->start_no};
+    }
+    step(ev);
+}
+
+static inline void boots(uint8_t n, uint8_t boot)
+{
+    t.member[n] = (struct hf_member){.present = true, .in_ring = true, .incarnation = boot * 100u};
+    t.member[n].boot.id[0] = boot;
+    t.member[n].boot.id[1] = (uint8_t)(n + 1);
+}
+
+static inline void host_gone(uint8_t n)
+{
+    t.member[n].present = t.member[n].in_ring = false;
+    members(false);
+}
+
+static inline void daemon_gone(uint8_t n)
+{
+    t.member[n].present = false;
+    members(false);
+}
+
+static inline void ready(uint8_t n)
+{
+    facts(n);
+    inventory(n, NULL);
+}
+
+static inline void order(enum hf_order_type type, uint8_t n, hf_vm_uid uid)
+{
+    struct hf_event ev = {.from = {0}, .type = HF_EV_ORDER};
+    if (!hf_nodes_has(t.e.present, ev.from))
+        ev.from = hf_nodes_first(t.e.present);
+    ev.u.order.type = type;
+    ev.u.order.node = (hf_node){n};
+    ev.u.order.uid = uid;
+    step(ev);
+}
+
+static inline struct hf_vm_def plain(const char *name)
+{
+    struct hf_vm_def d = {.memory_mib = 4096,
+                          .priority = 100,
+                          .preferred = HF_NO_NODE,
+                          .restarts_here = 2,
+                          .restarts_max = 4,
+                          .stop_grace_ms = 5000,
+                          .xml_bytes = 100};
+    snprintf(d.name, sizeof d.name, "%s", name);
+    return d;
+}
+
+static inline hf_vm_uid add(struct hf_vm_def def, bool wants_run)
+{
+    struct hf_event ev = {.from = hf_nodes_first(t.e.present), .type = HF_EV_ORDER};
+    ev.u.order.type = HF_ORDER_VM_ADD;
+    ev.u.order.node = HF_NO_NODE;
+    ev.u.order.def = def;
+    ev.u.order.wants_run = wants_run;
+    step(ev);
+    return t.out.applied ? t.e.uid_last : 0;
+}
+
+static inline struct vm *vm(hf_vm_uid uid)
+{
+    struct vm *v = vm_of_uid(&t.e, uid);
+    ck_assert_ptr_nonnull(v);
+    return v;
+}
+
+/* The nth effect of a type in the last step; NULL when there is none. */
+static inline const struct hf_effect *effect(enum hf_effect_type type, uint32_t nth)
+{
+    for (uint32_t i = 0; i < t.out.effects_count; i++)
+        if (t.out.effects[i].type == type && nth-- == 0)
+            return &t.out.effects[i];
+    return NULL;
+}
+
+static inline void result(uint8_t from, struct hf_token token, enum hf_outcome outcome)
+{
+    struct hf_event ev = {.from = {from}, .type = HF_EV_DONE};
+    ev.u.done.effect = token;
+    ev.u.done.outcome = outcome;
+    step(ev);
+}
+
+static inline void expired(uint8_t from, struct hf_token token)
+{
+    struct hf_event ev = {.from = {from}, .type = HF_EV_EXPIRED};
+    ev.u.expired.timer = token;
+    step(ev);
+}
+
+static inline void seen(uint8_t from, hf_vm_uid uid, uint32_t start_no, enum hf_seen what)
+{
+    struct hf_event ev = {.from = {from}, .type = HF_EV_VM};
+    ev.u.vm.uid = uid;
+    ev.u.vm.start_no = start_no;
+    ev.u.vm.seen = what;
+    step(ev);
+}
+
+static inline void beat(uint8_t n, bool heard)
+{
+    struct hf_event ev = {.from = {n == 0 ? 1 : 0}, .type = HF_EV_BEAT};
+    ev.u.beat.node = (hf_node){n};
+    ev.u.beat.heard = heard;
+    step(ev);
+}
+
+/* `nodes` nodes up, ready and armed. */
+static inline void form(uint8_t nodes)
+{
+    struct hf_group g = trio_group(nodes);
+    struct hf_err err;
+    memset(&t, 0, sizeof t);
+    ck_assert_int_eq(engine_init(&t.e, &g, &err), HF_OK);
+    for (uint8_t n = 0; n < nodes; n++)
+        boots(n, 1);
+    members(false);
+    for (uint8_t n = 0; n < nodes; n++)
+        ready(n);
+    order(HF_ORDER_ARM, HF_NO_NODE.ix, 0);
+    ck_assert(t.out.applied);
+}
+
+/* Added and running; returns its uid. Its home is vm(uid)->home. */
+static inline hf_vm_uid running(struct hf_vm_def def)
+{
+    hf_vm_uid uid = add(def, true);
+    ck_assert_uint_ne(uid, 0);
+    ck_assert_int_eq(vm(uid)->state, HF_VM_STARTING);
+    result(vm(uid)->home, vm(uid)->order, HF_OUT_DONE);
+    ck_assert_int_eq(vm(uid)->state, HF_VM_RUNNING);
+    return uid;
+}
+
+static inline hf_vm_uid running_on(struct hf_vm_def def, uint8_t n)
+{
+    def.preferred = (hf_node){n};
+    hf_vm_uid uid = running(def);
+    ck_assert_uint_eq(vm(uid)->home, n);
+    return uid;
+}
+
+#define ck_state(uid_, state_)                                                                    \
+    ck_assert_msg(vm(uid_)->state == (state_), "vm is %s, not %s",                                \
+                  hf_vm_state_name(vm(uid_)->state), hf_vm_state_name(state_))
+#define ck_node(n_, state_)                                                                       \
+    ck_assert_msg(t.e.nodes[n_].state == (state_), "node is %s, not %s",                          \
+                  hf_node_state_name(t.e.nodes[n_].state), hf_node_state_name(state_))
+
+#endif
