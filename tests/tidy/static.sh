@@ -83,7 +83,8 @@ grep '/tests/' "$scratch/files" | tidy "$not_in_tests" || status=1
 
 cppcheck --project="$scratch/compile_commands.json" --quiet --std=c11 -j "$jobs" \
     --enable=warning,performance,portability --inconclusive --error-exitcode=1 \
-    --suppressions-list="$here/cppcheck.txt" --library=posix --library=gnu || {
+    --suppressions-list="$here/cppcheck.txt" --library=posix --library=gnu \
+    --library="$here/cppcheck.cfg" || {
     status=1
     echo "cppcheck: findings above"
 }
