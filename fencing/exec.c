@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -171,8 +172,10 @@ static enum hf_code agent_check(const char *directory, const char *path, struct 
 }
 
 /* In the child, between fork and exec: only what is safe there. */
-static _Noreturn void become_agent(const char *path, int in, int out, int errors)
+static _Noreturn void become_agent(const char *path, enum exec_haste haste, int in, int out,
+                                   int errors)
 {
+    struct sched_param level = {0};
     static const char failed[] = "cannot execute this agent\n";
     char *const argv[] = {(char *)(uintptr_t)path, NULL};
     char path_env[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
@@ -183,6 +186,8 @@ static _Noreturn void become_agent(const char *path, int in, int out, int errors
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)setrlimit(RLIMIT_CORE, &none);
+    if (haste == EXEC_SPARE)
+        (void)sched_setscheduler(0, SCHED_IDLE, &level);
     for (int number = 1; number < NSIG; number++)
         (void)signal(number, SIG_DFL);
     sigemptyset(&nothing);
@@ -217,15 +222,15 @@ static void nonblocking(int fd)
     (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-static enum hf_code start(struct exec_run *run, const char *path, int in[2], int out[2],
-                          int errors[2], struct hf_err *err)
+static enum hf_code start(struct exec_run *run, const char *path, enum exec_haste haste, int in[2],
+                          int out[2], int errors[2], struct hf_err *err)
 {
     pid_t pid = fork();
 
     if (pid < 0)
         return hf_err_set(err, HF_EIO, "fork: %s", strerror(errno));
     if (pid == 0)
-        become_agent(path, in[0], out[1], errors[1]);
+        become_agent(path, haste, in[0], out[1], errors[1]);
     (void)setpgid(pid, pid); /* also here: whoever comes first, the group exists before a kill */
     run->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (run->pidfd < 0) {
@@ -247,7 +252,7 @@ static enum hf_code start(struct exec_run *run, const char *path, int in[2], int
 }
 
 enum hf_code exec_spawn(struct exec_run *run, const char *directory, const char *agent,
-                        hf_time deadline, struct hf_err *err)
+                        enum exec_haste haste, hf_time deadline, struct hf_err *err)
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1}, errors[2] = {-1, -1};
     enum hf_code code;
@@ -267,7 +272,7 @@ enum hf_code exec_spawn(struct exec_run *run, const char *directory, const char 
     if (code == HF_OK)
         code = pipe_open(errors, err);
     if (code == HF_OK)
-        code = start(run, path, in, out, errors, err);
+        code = start(run, path, haste, in, out, errors, err);
     close_pair(in);
     close_pair(out);
     close_pair(errors);
@@ -306,9 +311,13 @@ static void feed_more(struct exec_run *run)
 
 void exec_feed(struct exec_run *run, const struct exec_input *in)
 {
+    struct sched_param level = {0};
+
     HF_ASSERT(!run->is_fed);
     if (run->end != EXEC_RUNNING)
         return;
+    /* Not allowed (only root may): then it stays slow on a busy host, and its deadline still holds. */
+    (void)sched_setscheduler(run->pid, SCHED_OTHER, &level);
     memcpy(run->input.text, in->text, in->len);
     run->input.len = in->len;
     run->input_at = 0;

@@ -27,6 +27,12 @@ enum {
 
 enum exec_action { EXEC_OFF = 1, EXEC_STATUS };
 
+enum exec_haste {
+    EXEC_NOW = 1,
+    EXEC_SPARE, /* only with processor time nobody else wants, until it is fed: prepared beside a
+                   run that must not be slowed down */
+};
+
 enum exec_end {
     EXEC_NEVER = 0, /* not spawned */
     EXEC_RUNNING,
@@ -76,7 +82,7 @@ void exec_init(struct exec_run *run);
 /* Start `<directory>/<agent>`, waiting on its stdin. HF_EACCESS: directory or file is not root's (or
  * ours), or others may write it. After a failure there is nothing to close. */
 enum hf_code exec_spawn(struct exec_run *run, const char *directory, const char *agent,
-                        hf_time deadline, struct hf_err *err);
+                        enum exec_haste haste, hf_time deadline, struct hf_err *err);
 /* Hand over its input (copied) and close its stdin when all of it is written. Once. */
 void exec_feed(struct exec_run *run, const struct exec_input *in);
 /* Descriptors to wait for; returns how many. */

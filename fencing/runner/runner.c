@@ -130,8 +130,8 @@ static void prepare_status(const struct runner *r, struct runner_order *o,
 {
     struct hf_err err;
 
-    if (exec_spawn(&device->status, r->settings.agents, device->def.agent, o->deadline, &err) !=
-        HF_OK)
+    if (exec_spawn(&device->status, r->settings.agents, device->def.agent, EXEC_SPARE, o->deadline,
+                   &err) != HF_OK)
         hf_debug("node=%s fence: status not prepared: %s", o->target, err.text);
 }
 
@@ -144,7 +144,8 @@ static enum hf_code ask_status(const struct runner *r, struct runner_order *o,
 
     if (code == HF_OK && !is_ready) {
         exec_kill(&device->status);
-        code = exec_spawn(&device->status, r->settings.agents, device->def.agent, o->deadline, err);
+        code = exec_spawn(&device->status, r->settings.agents, device->def.agent, EXEC_NOW,
+                          o->deadline, err);
     }
     if (code == HF_OK)
         exec_feed(&device->status, &in);
@@ -160,7 +161,8 @@ static enum hf_code switch_off(struct runner *r, struct runner_order *o,
     enum hf_code code = build_input(r, &device->def, EXEC_OFF, &in, err);
 
     if (code == HF_OK)
-        code = exec_spawn(&device->off, r->settings.agents, device->def.agent, o->deadline, err);
+        code = exec_spawn(&device->off, r->settings.agents, device->def.agent, EXEC_NOW,
+                          o->deadline, err);
     if (code == HF_OK) {
         exec_feed(&device->off, &in);
         tell_progress(r, o, HF_PROGRESS_FENCE_RUNNING, device->off.pid);

@@ -25,7 +25,7 @@ static void spawn(const char *agent, int64_t deadline_ms)
     struct hf_err err;
 
     exec_init(&run);
-    ck_assert_msg(exec_spawn(&run, world_agents(), agent,
+    ck_assert_msg(exec_spawn(&run, world_agents(), agent, EXEC_SPARE,
                              hf_time_add_ms(hf_clock_now(), deadline_ms), &err) == HF_OK,
                   "%s", err.text);
 }
@@ -179,7 +179,8 @@ START_TEST(only_fence_agents_are_run)
     struct hf_err err;
 
     exec_init(&run);
-    ck_assert_int_eq(exec_spawn(&run, world_agents(), bad_names[_i], hf_clock_now(), &err),
+    ck_assert_int_eq(exec_spawn(&run, world_agents(), bad_names[_i], EXEC_NOW, hf_clock_now(),
+                                &err),
                      HF_EINVAL);
     ck_assert_int_eq(run.end, EXEC_NEVER);
 }
@@ -193,14 +194,17 @@ START_TEST(an_agent_that_others_can_write_is_not_run)
     exec_init(&run);
     snprintf(path, sizeof path, "%s/fence_ok", world_agents());
     ck_assert_int_eq(chmod(path, 0777), 0);
-    ck_assert_int_eq(exec_spawn(&run, world_agents(), "fence_ok", hf_clock_now(), &err),
+    ck_assert_int_eq(exec_spawn(&run, world_agents(), "fence_ok", EXEC_NOW, hf_clock_now(),
+                                &err),
                      HF_EACCESS);
     ck_assert_int_eq(chmod(path, 0755), 0);
     ck_assert_int_eq(chmod(world_agents(), 0775), 0);
-    ck_assert_int_eq(exec_spawn(&run, world_agents(), "fence_ok", hf_clock_now(), &err),
+    ck_assert_int_eq(exec_spawn(&run, world_agents(), "fence_ok", EXEC_NOW, hf_clock_now(),
+                                &err),
                      HF_EACCESS);
     ck_assert_int_eq(chmod(world_agents(), 0755), 0);
-    ck_assert_int_eq(exec_spawn(&run, world_agents(), "fence_absent", hf_clock_now(), &err),
+    ck_assert_int_eq(exec_spawn(&run, world_agents(), "fence_absent", EXEC_NOW, hf_clock_now(),
+                                &err),
                      HF_ENOENT);
 }
 END_TEST
