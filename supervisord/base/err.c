@@ -1,5 +1,7 @@
 #include "supervisord/base/err.h"
 
+#include "supervisord/base/str.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,25 +17,28 @@ enum hf_code hf_err_set(struct hf_err *err, enum hf_code code, const char *forma
     return code;
 }
 
+static void append(struct hf_err *err, const char *text)
+{
+    size_t used = strlen(err->text);
+
+    (void)hf_str_copy(err->text + used, sizeof err->text - used, text);
+}
+
 enum hf_code hf_err_wrap(struct hf_err *err, const char *format, ...)
 {
-    char was[sizeof err->text];
-    size_t len = sizeof was - 1;
+    struct hf_err was = *err;
+    char prefix[sizeof err->text];
     va_list args;
-    int written;
 
     /* The arguments may point into err->text, so the prefix is made while that is untouched. */
-    memcpy(was, err->text, sizeof was);
-    was[len] = '\0';
-
-    char prefix[sizeof err->text];
     va_start(args, format);
-    written = vsnprintf(prefix, sizeof prefix, format, args);
-    va_end(args);
-    if (written < 0)
+    if (vsnprintf(prefix, sizeof prefix, format, args) < 0)
         prefix[0] = '\0';
-    /* Cut at the end: the outermost levels say where to look, and a test pins this. */
-    (void)snprintf(err->text, sizeof err->text, "%s: %s", prefix, was);
+    va_end(args);
+    /* Too long is cut at the end: the outermost levels say where to look. */
+    (void)hf_str_copy(err->text, sizeof err->text, prefix);
+    append(err, ": ");
+    append(err, was.text);
     return err->code;
 }
 

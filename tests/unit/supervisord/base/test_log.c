@@ -49,6 +49,19 @@ START_TEST(a_line_has_time_program_level_and_text)
 }
 END_TEST
 
+START_TEST(every_level_has_its_word)
+{
+    static const enum hf_level levels[] = {HF_LOG_ERROR, HF_LOG_WARNING, HF_LOG_INFO, HF_LOG_DEBUG};
+    static const char *const words[] = {" x ERROR t\n", " x WARNING t\n", " x INFO t\n",
+                                        " x DEBUG t\n"};
+    int fd = listen_to_stderr();
+
+    hf_log_open("x", HF_LOG_DEBUG, false);
+    hf_log(levels[_i], "t");
+    ck_assert_str_eq(heard(fd) + strlen("2026-01-31T12:00:00.000Z"), words[_i]);
+}
+END_TEST
+
 START_TEST(journald_gets_the_level_as_a_number)
 {
     int fd = listen_to_stderr();
@@ -234,6 +247,7 @@ END_TEST
 
 HF_TEST_MAIN("base/log",
              HF_CASE(a_line_has_time_program_level_and_text),
+             HF_LOOP(every_level_has_its_word, 0, 4),
              HF_CASE(journald_gets_the_level_as_a_number),
              HF_CASE(less_important_lines_are_not_shown),
              HF_CASE(one_call_is_one_line_whatever_is_in_it),
