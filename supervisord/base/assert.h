@@ -8,10 +8,10 @@
  * failure path; tests replace it by linking their own. */
 _Noreturn void hf_assert_failed(const char *condition, const char *file, int line);
 
-#define HF_ASSERT(condition)                                                                      \
-    do {                                                                                          \
-        if (__builtin_expect(!(condition), 0))                                                    \
-            hf_assert_failed(#condition, __FILE__, __LINE__);                                     \
+#define HF_ASSERT(condition)                                                                       \
+    do {                                                                                           \
+        if (__builtin_expect(!(condition), 0))                                                     \
+            hf_assert_failed(#condition, __FILE__, __LINE__);                                      \
     } while (0)
 
 #endif

@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 struct hf_writer {
-    uint8_t *at;     /* borrowed; NULL measures only */
-    size_t cap;      /* bytes */
-    size_t len;      /* bytes that were or would have been written: may exceed cap */
-    bool bad;        /* did not fit (never set while measuring) */
+    uint8_t *at; /* borrowed; NULL measures only */
+    size_t cap;  /* bytes */
+    size_t len;  /* bytes that were or would have been written: may exceed cap */
+    bool bad;    /* did not fit (never set while measuring) */
 };
 
 struct hf_reader {

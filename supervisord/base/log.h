@@ -18,9 +18,9 @@ enum hf_level { HF_LOG_ERROR = 3, HF_LOG_WARNING = 4, HF_LOG_INFO = 6, HF_LOG_DE
 void hf_log_open(const char *program, enum hf_level most, bool for_journal);
 void hf_log(enum hf_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-#define hf_error(...) hf_log(HF_LOG_ERROR, __VA_ARGS__)
+#define hf_error(...)   hf_log(HF_LOG_ERROR, __VA_ARGS__)
 #define hf_warning(...) hf_log(HF_LOG_WARNING, __VA_ARGS__)
-#define hf_info(...) hf_log(HF_LOG_INFO, __VA_ARGS__)
-#define hf_debug(...) hf_log(HF_LOG_DEBUG, __VA_ARGS__)
+#define hf_info(...)    hf_log(HF_LOG_INFO, __VA_ARGS__)
+#define hf_debug(...)   hf_log(HF_LOG_DEBUG, __VA_ARGS__)
 
 #endif

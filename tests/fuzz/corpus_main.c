@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum {
-    FILE_MAX = 1 << 20,  /* our largest message is 64 KiB, a domain XML 1 MiB */
-    STEPS_MAX = 512,     /* mutated places per file: keeps a corpus run within seconds */
+    FILE_MAX = 1 << 20, /* our largest message is 64 KiB, a domain XML 1 MiB */
+    STEPS_MAX = 512,    /* mutated places per file: keeps a corpus run within seconds */
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

@@ -31,7 +31,8 @@ struct hf_case {
     int signal;   /* the case must die of it; 0 = it must pass */
 };
 
-/* clang-format off: initialisers, not blocks. */
+/* Initialisers, which clang-format would take for blocks. */
+/* clang-format off */
 #define HF_CASE(test_)             { (test_), 0, 1, 0 }
 #define HF_LOOP(test_, from_, to_) { (test_), (from_), (to_), 0 }
 #define HF_ABORTS(test_)           { (test_), 0, 1, SIGABRT }
@@ -63,12 +64,12 @@ static inline int hf_test_run(const char *suite_name, const struct hf_case *case
 }
 
 /* setup and teardown run around every case, in its process; either may be NULL. */
-#define HF_TEST_MAIN_WITH(suite_name, setup, teardown, ...)                                       \
-    int main(void)                                                                                \
-    {                                                                                             \
-        const struct hf_case hf_cases[] = {__VA_ARGS__};                                          \
-        return hf_test_run(suite_name, hf_cases, sizeof hf_cases / sizeof hf_cases[0], setup,     \
-                           teardown);                                                             \
+#define HF_TEST_MAIN_WITH(suite_name, setup, teardown, ...)                                        \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        const struct hf_case hf_cases[] = {__VA_ARGS__};                                           \
+        return hf_test_run(suite_name, hf_cases, sizeof hf_cases / sizeof hf_cases[0], setup,      \
+                           teardown);                                                              \
     }
 
 #define HF_TEST_MAIN(suite_name, ...) HF_TEST_MAIN_WITH(suite_name, NULL, NULL, __VA_ARGS__)
