@@ -47,7 +47,8 @@ struct replica_ports {
     /* Give bytes (<= HF_GROUP_MESSAGE_MAX) to corosync. At most HF_IN_FLIGHT_MAX are outstanding. */
     void (*mcast)(void *user, const void *bytes, size_t len);
     /* An event was applied to the engine (also refused ones). is_mine: it was submitted here, with
-     * `cookie`. `e` is the state after it; borrowed, as ev and out are, for the call. */
+     * `cookie`. `e` is the state after it; borrowed, as ev and out are, for the call. Comes a second
+     * time for the same cookie when a partition took the first one back with all its effects. */
     void (*stepped)(void *user, const struct engine *e, const struct hf_event *ev,
                     const struct engine_out *out, bool is_mine, uint64_t cookie);
     /* A whole state was taken over (a snapshot, the disk's, or a fresh one): journal it, reread
@@ -63,6 +64,9 @@ struct replica_ports {
     void (*phase)(void *user, enum replica_phase was, enum replica_phase now, const char *why);
     /* A side message (blobs) from a member, in total order, also from ourselves. */
     void (*side)(void *user, uint32_t nodeid, const uint8_t *bytes, size_t len);
+    /* An event of ours was applied while we were away: it is part of the state that was taken over,
+     * but its decisions were not seen here. NULL allowed. */
+    void (*absorbed)(void *user, uint64_t cookie);
 };
 
 /* Ready, apart. ports is copied. HF_EINVAL: file without us, or a zero duration. */

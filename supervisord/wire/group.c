@@ -149,6 +149,7 @@ void group_put_ready(struct hf_writer *w, const struct group_ready *m)
     put_session(w, m->session);
     hf_put_u8(w, m->is_ok ? 1 : 0);
     hf_put_u64(w, m->epoch);
+    hf_put_u64(w, m->oldest);
 }
 
 enum hf_code group_get_ready(struct hf_reader *r, struct group_ready *m, struct hf_err *err)
@@ -156,6 +157,9 @@ enum hf_code group_get_ready(struct hf_reader *r, struct group_ready *m, struct 
     m->session = get_session(r);
     m->is_ok = hf_get_enum(r, 2) == 1;
     m->epoch = hf_get_u64(r);
+    m->oldest = hf_get_u64(r);
+    if (m->oldest == 0)
+        r->bad = true;
     return ended(r, "ready", err);
 }
 

@@ -66,17 +66,23 @@ struct group_hello {
     uint32_t nodeids[HF_NODES_MAX];
 };
 
-enum group_wait { GROUP_WAIT_HELLOS = 0, GROUP_WAIT_READY, GROUP_WAITS };
+enum group_wait {
+    GROUP_WAIT_HELLOS = 0, /* end the greeting with whoever has greeted */
+    GROUP_WAIT_READY,      /* end the agreement with whoever is ready */
+    GROUP_WAIT_AGAIN,      /* I may have missed a message: greet again */
+    GROUP_WAITS
+};
 
 struct group_go {
     struct group_session session;
-    enum group_wait wait; /* the one to end */
+    enum group_wait wait;
 };
 
 struct group_ready {
     struct group_session session;
     bool is_ok;      /* false: I cannot take the state */
     uint64_t epoch;  /* promised to this session */
+    uint64_t oldest; /* sender_seq of its oldest event that may still have to be applied, 1.. */
 };
 
 struct group_snap {
