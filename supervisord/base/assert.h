@@ -14,4 +14,7 @@ _Noreturn void hf_assert_failed(const char *condition, const char *file, int lin
             hf_assert_failed(#condition, __FILE__, __LINE__);                                      \
     } while (0)
 
+/* For the end of a switch that lists every value, and other places nobody can reach. */
+#define HF_NEVER(why) hf_assert_failed("never: " why, __FILE__, __LINE__)
+
 #endif

@@ -25,6 +25,12 @@ START_TEST(a_false_condition_aborts)
 }
 END_TEST
 
+START_TEST(what_can_never_be_aborts)
+{
+    HF_NEVER("a seventh day");
+}
+END_TEST
+
 /* A child fails the assert with `fd` as its stderr; true if it died of SIGABRT. */
 static bool aborts_with_stderr(int fd)
 {
@@ -69,5 +75,6 @@ END_TEST
 HF_TEST_MAIN("base/assert",
              HF_CASE(a_true_condition_is_evaluated_once),
              HF_ABORTS(a_false_condition_aborts),
+             HF_ABORTS(what_can_never_be_aborts),
              HF_CASE(the_place_and_the_condition_are_told),
              HF_CASE(a_full_stderr_does_not_keep_it_from_aborting))
