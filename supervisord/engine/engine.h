@@ -48,10 +48,10 @@ enum hf_order_type {
 };
 
 struct hf_member {
-    bool present;           /* in CPG and in the totem ring, and said hello in this view */
-    bool in_ring;           /* its host is in the totem ring */
-    struct hf_boot boot;    /* when present */
-    uint64_t incarnation;   /* of its daemon; when present; rises with every start */
+    bool present;         /* in CPG and in the totem ring, and said hello in this view */
+    bool in_ring;         /* its host is in the totem ring */
+    struct hf_boot boot;  /* when present */
+    uint64_t incarnation; /* of its daemon; when present; rises with every start */
 };
 
 struct hf_vm_seen {
@@ -68,15 +68,15 @@ struct hf_event {
             struct hf_view view;
             uint64_t epoch; /* promised to this view alone (cluster/README.md); the state takes it
                              * when it is above its own + 1. 0: simply one more */
-            bool cold; /* the state was read from disk: nobody in this view carried it alive */
+            bool cold;      /* the state was read from disk: nobody in this view carried it alive */
             struct hf_member node[HF_NODES_MAX];
         } members;
         struct {
-            uint32_t memory_mib;  /* total; 0 = not known */
+            uint32_t memory_mib; /* total; 0 = not known */
             uint16_t cores;
-            bool vm_watch_known;  /* the VM agent is there and libvirt answers it */
-            bool link_fit;        /* corosync is new enough, encrypted, and counts our votes */
-            bool config_same;     /* its file equals the running configuration */
+            bool vm_watch_known; /* the VM agent is there and libvirt answers it */
+            bool link_fit;       /* corosync is new enough, encrypted, and counts our votes */
+            bool config_same;    /* its file equals the running configuration */
         } facts;
         struct {
             uint16_t count;
@@ -137,16 +137,16 @@ struct hf_effect {
 
 struct hf_change {
     enum hf_subject subject;
-    uint16_t ix;          /* node or VM slot */
-    hf_vm_uid uid;        /* VM only */
-    uint8_t was, now;     /* states of the subject; equal = a note without a transition */
-    hf_node node;         /* VM: its home or target; node: the executor of a fence */
+    uint16_t ix;      /* node or VM slot */
+    hf_vm_uid uid;    /* VM only */
+    uint8_t was, now; /* states of the subject; equal = a note without a transition */
+    hf_node node;     /* VM: its home or target; node: the executor of a fence */
     enum hf_reason why;
-    uint32_t detail;      /* attempts, failures, milliseconds: by reason */
+    uint32_t detail; /* attempts, failures, milliseconds: by reason */
 };
 
 struct engine_out { /* the caller's, reused; contents valid until the next step */
-    bool applied;            /* false: refused or nothing to do, `why` says it */
+    bool applied;   /* false: refused or nothing to do, `why` says it */
     enum hf_reason why;
     uint32_t effects_count, changes_count;
     struct hf_effect effects[HF_EFFECTS_MAX];
@@ -158,12 +158,12 @@ struct engine_out { /* the caller's, reused; contents valid until the next step 
 struct engine; /* engine_size() bytes, 8-aligned, no pointers: memcpy copies it */
 size_t engine_size(void);
 
-/* Check and take over `group`: no VM is known, every node absent, disarmed. HF_EINVAL with the reason
- * if it breaks a limit (no nodes, same name or nodeid twice, a zero deadline). */
+/* Check and take over `group`: no VM is known, every node absent, disarmed. HF_EINVAL with the
+ * reason if it breaks a limit (no nodes, same name or nodeid twice, a zero deadline). */
 enum hf_code engine_init(struct engine *e, const struct hf_group *group, struct hf_err *err);
 
-/* Apply one event. Total: cannot fail, cannot block. ev->seq must be engine_seq() + 1, its enums and
- * indexes in range (decoders see to that). */
+/* Apply one event. Total: cannot fail, cannot block. ev->seq must be engine_seq() + 1, its enums
+ * and indexes in range (decoders see to that). */
 void engine_step(struct engine *e, const struct hf_event *ev, struct engine_out *out);
 
 /* What `actor` still owes (its orders, and every armed timer): after a restart, a snapshot or a new
@@ -180,8 +180,9 @@ void engine_check(const struct engine *e);
 size_t engine_save(const struct engine *e, uint8_t *bytes, size_t cap);
 /* Upper bound of engine_save() for any state. */
 size_t engine_save_max(void);
-/* Decode what engine_save wrote. Hostile bytes give HF_EBAD and leave *e untouched or re-initialised
- * to nothing usable; a state that breaks an invariant is refused, never asserted on. */
+/* Decode what engine_save wrote. Hostile bytes give HF_EBAD and leave *e untouched or
+ * re-initialised to nothing usable; a state that breaks an invariant is refused, never asserted on.
+ */
 enum hf_code engine_load(struct engine *e, const uint8_t *bytes, size_t len, struct hf_err *err);
 /* Hash of the saved bytes. Compared in the group; a difference stops the odd node. */
 uint64_t engine_digest(const struct engine *e);
@@ -200,43 +201,43 @@ struct hf_group_view {
 
 struct hf_node_view {
     enum hf_node_state state;
-    enum hf_proof proof;       /* of the last death; HF_PROOF_NONE if none */
-    uint64_t since_seq;        /* of the last transition */
+    enum hf_proof proof; /* of the last death; HF_PROOF_NONE if none */
+    uint64_t since_seq;  /* of the last transition */
     struct hf_boot boot;
     uint64_t incarnation;
     bool is_present;
     bool in_maintenance;
     bool vm_watch_known, link_fit, config_same;
-    uint32_t memory_mib;       /* total; 0 = not known */
-    uint32_t promised_mib;     /* to VMs that run or may run there */
+    uint32_t memory_mib;   /* total; 0 = not known */
+    uint32_t promised_mib; /* to VMs that run or may run there */
     uint16_t cores;
-    hf_node fence_actor;       /* while fencing */
+    hf_node fence_actor; /* while fencing */
     struct hf_token fence_token;
     uint8_t fence_level;
-    uint16_t fence_attempts;   /* in this absence */
-    enum hf_reason why;        /* of the last transition */
+    uint16_t fence_attempts; /* in this absence */
+    enum hf_reason why;      /* of the last transition */
 };
 
 struct hf_vm_view {
-    bool is_used;              /* false: an empty slot */
+    bool is_used; /* false: an empty slot */
     hf_vm_uid uid;
     const struct hf_vm_def *def;
     enum hf_vm_state state;
     enum hf_desire desire;
-    enum hf_seen seen;         /* last word of its home's agent */
-    hf_node home;              /* HF_NO_NODE when it has none */
-    hf_nodes possible;         /* where it may be running */
-    uint32_t start_no;         /* recovery epoch */
-    uint8_t failures;          /* since it was last stable */
-    struct hf_token order;     /* live start or stop order */
+    enum hf_seen seen;     /* last word of its home's agent */
+    hf_node home;          /* HF_NO_NODE when it has none */
+    hf_nodes possible;     /* where it may be running */
+    uint32_t start_no;     /* recovery epoch */
+    uint8_t failures;      /* since it was last stable */
+    struct hf_token order; /* live start or stop order */
     uint64_t since_seq;
     enum hf_reason why;
 };
 
 /* Why a VM may or may not go to each node, by the same code that places it. */
 struct hf_placement {
-    hf_node pick;                         /* where it would go now; HF_NO_NODE: nowhere */
-    enum hf_rule refused[HF_NODES_MAX];   /* HF_RULE_NONE: passes */
+    hf_node pick;                       /* where it would go now; HF_NO_NODE: nowhere */
+    enum hf_rule refused[HF_NODES_MAX]; /* HF_RULE_NONE: passes */
     uint32_t need_mib, free_mib[HF_NODES_MAX];
 };
 
@@ -244,7 +245,7 @@ uint64_t engine_seq(const struct engine *e);
 struct hf_group_view engine_group(const struct engine *e);
 struct hf_node_view engine_node(const struct engine *e, hf_node node);
 struct hf_vm_view engine_vm(const struct engine *e, hf_vm vm);
-hf_vm engine_vm_by_uid(const struct engine *e, hf_vm_uid uid);    /* HF_NO_VM: none */
+hf_vm engine_vm_by_uid(const struct engine *e, hf_vm_uid uid); /* HF_NO_VM: none */
 hf_vm engine_vm_by_name(const struct engine *e, const char *name);
 hf_node engine_node_by_name(const struct engine *e, const char *name);
 hf_node engine_node_by_id(const struct engine *e, uint32_t nodeid);

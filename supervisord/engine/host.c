@@ -1,13 +1,13 @@
 /* host.c - the life of a node: who is in the group, who is silent, lost or dead. */
 #include "supervisord/engine/internal.h"
 
-#define GO(next_, why_)                                                                           \
-    {                                                                                             \
-        RULE_GO, next_, why_                                                                      \
+#define GO(next_, why_)                                                                            \
+    {                                                                                              \
+        RULE_GO, next_, why_                                                                       \
     }
-#define STAY(why_)                                                                                \
-    {                                                                                             \
-        RULE_STAY, 0, why_                                                                        \
+#define STAY(why_)                                                                                 \
+    {                                                                                              \
+        RULE_STAY, 0, why_                                                                         \
     }
 
 static const struct node_rule rules[HF_NODE_STATES][HF_NODE_EVENTS] = {
@@ -225,9 +225,10 @@ void host_members(struct step *s, const struct hf_event *ev)
 {
     struct engine *e = s->e;
     hf_nodes present = 0;
-    for EACH_NODE (e, n)
-        if (ev->u.members.node[n].present)
-            present |= bit_of(n);
+    for
+        EACH_NODE(e, n)
+    if (ev->u.members.node[n].present)
+        present |= bit_of(n);
     if (hf_nodes_count(present) * 2 <= e->group.nodes_count) {
         step_answer(s, false, HF_WHY_NOT_MAJORITY);
         return;
@@ -241,13 +242,15 @@ void host_members(struct step *s, const struct hf_event *ev)
         step_note_group(s, HF_WHY_COLD_START, 0);
         timer_arm(s, &e->startup, FOR_STARTUP, e->group.policy.startup_grace_ms);
     }
-    for EACH_NODE (e, n) {
-        const struct hf_member *m = &ev->u.members.node[n];
-        if (m->present)
-            came(s, n, m);
-        else
-            went(s, n, m->in_ring, ev->u.members.cold && !is_first);
-    }
+    for
+        EACH_NODE(e, n)
+        {
+            const struct hf_member *m = &ev->u.members.node[n];
+            if (m->present)
+                came(s, n, m);
+            else
+                went(s, n, m->in_ring, ev->u.members.cold && !is_first);
+        }
     s->needs_review = true;
 }
 
@@ -256,9 +259,10 @@ static void review_startup(struct step *s)
 {
     if (s->e->startup.purpose == FOR_NOTHING)
         return;
-    for EACH_NODE (s->e, n)
-        if (s->e->nodes[n].state != HF_NODE_MEMBER || !s->e->nodes[n].vm_watch_known)
-            return;
+    for
+        EACH_NODE(s->e, n)
+    if (s->e->nodes[n].state != HF_NODE_MEMBER || !s->e->nodes[n].vm_watch_known)
+        return;
     timer_clear(&s->e->startup);
     step_note_group(s, HF_WHY_STARTUP_GRACE_OVER, 0);
     s->needs_review = true;
@@ -279,9 +283,10 @@ void host_facts(struct step *s, const struct hf_event *ev)
         step_note_node(s, ev->from.ix, node->state,
                        was_known ? HF_WHY_WATCH_UNKNOWN : HF_WHY_WATCH_KNOWN, 0);
     if (!node->vm_watch_known)
-        for EACH_VM (s->e, v)
-            if (v->home == ev->from.ix)
-                v->seen = HF_SEEN_UNKNOWN;
+        for
+            EACH_VM(s->e, v)
+    if (v->home == ev->from.ix)
+        v->seen = HF_SEEN_UNKNOWN;
     s->needs_review = true;
     review_startup(s);
 }
@@ -302,9 +307,9 @@ void host_beat(struct step *s, const struct hf_event *ev)
         step_note_node(s, n, node->state, HF_WHY_HEARD_AFTER_PROOF, 0);
         return;
     }
-    bool moved = node->is_present &&
-                 node_apply(s, n, ev->u.beat.heard ? HF_NE_HEARD : HF_NE_MUTE,
-                            ev->u.beat.heard ? HF_WHY_HEARD_AGAIN : HF_WHY_MUTE, 0);
+    bool moved =
+        node->is_present && node_apply(s, n, ev->u.beat.heard ? HF_NE_HEARD : HF_NE_MUTE,
+                                       ev->u.beat.heard ? HF_WHY_HEARD_AGAIN : HF_WHY_MUTE, 0);
     if (!moved)
         step_answer(s, false, HF_WHY_ALREADY);
 }
@@ -324,13 +329,15 @@ void host_inventory(struct step *s, const struct hf_event *ev)
         return;
     }
     uint8_t n = ev->from.ix;
-    for EACH_VM (s->e, v) {
-        const struct hf_vm_seen *seen = listed(ev, v->uid);
-        if (seen)
-            vm_seen_running(s, v, n, seen->start_no);
-        else
-            vm_not_listed(s, v, n);
-    }
+    for
+        EACH_VM(s->e, v)
+        {
+            const struct hf_vm_seen *seen = listed(ev, v->uid);
+            if (seen)
+                vm_seen_running(s, v, n, seen->start_no);
+            else
+                vm_not_listed(s, v, n);
+        }
     node_apply(s, n, HF_NE_READY, HF_WHY_INVENTORY_COMPLETE, ev->u.inventory.count);
     s->needs_review = true;
     review_startup(s);

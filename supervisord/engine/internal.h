@@ -64,8 +64,8 @@ struct vm {
     uint8_t cause;
     uint8_t seen;
     uint8_t why;
-    uint8_t home;   /* node index where it starts, runs or stops; 0xff none */
-    uint8_t target; /* node index a move is meant for; 0xff none */
+    uint8_t home;      /* node index where it starts, runs or stops; 0xff none */
+    uint8_t target;    /* node index a move is meant for; 0xff none */
     hf_nodes possible; /* where it may be running: the heart of "never two" */
     hf_nodes avoid;    /* nodes where it failed too often since it was stable */
     uint8_t failures, failures_here;
@@ -98,8 +98,8 @@ struct engine {
 struct step {
     struct engine *e;
     struct engine_out *out;
-    uint32_t nth;       /* tokens given out */
-    bool needs_review;  /* placement, fencing or drains may have changed */
+    uint32_t nth;      /* tokens given out */
+    bool needs_review; /* placement, fencing or drains may have changed */
 };
 
 /* step.c */
@@ -115,7 +115,8 @@ void timer_arm(struct step *s, struct timer *t, enum purpose purpose, uint32_t a
 void timer_clear(struct timer *t);
 bool timer_is_safety(enum purpose purpose);
 void timer_expired(struct step *s, hf_node from, struct hf_token token);
-uint32_t backoff_ms(const uint32_t *list, uint8_t count, uint32_t nth); /* nth from 1; last repeats */
+uint32_t backoff_ms(const uint32_t *list, uint8_t count,
+                    uint32_t nth); /* nth from 1; last repeats */
 
 /* host.c: the node table */
 enum rule_verdict { RULE_UNDECIDED = 0, RULE_GO, RULE_STAY, RULE_BUG };
@@ -137,19 +138,19 @@ bool host_may_speak(const struct engine *e, hf_node n); /* its reports count */
 /* vm.c: the VM table */
 enum vm_act {
     ACT_NONE = 0,
-    ACT_FORGET_HOME,   /* it is somewhere we cannot see: only `possible` tells */
-    ACT_START,         /* order it on the placed home */
-    ACT_STOP,          /* order it off its home, with the owner's grace */
-    ACT_KILL,          /* order it off its home at once: nobody knows what it is */
-    ACT_RUNS,          /* it runs on its home: deadline off, stability watch on */
-    ACT_ENDED,         /* it ended on its home by itself or by hand */
-    ACT_FAILED_ONCE,   /* count, back off, give up at the limit */
-    ACT_RESET,         /* an operator decides: counters forgotten */
-    ACT_STABLE,        /* counters forgotten by time */
-    ACT_AFTER_STOP,    /* off and proved: where next depends on what is wanted */
-    ACT_AFTER_CLEAR,   /* proved nowhere: where next depends on what is wanted */
-    ACT_ESCALATE,      /* cannot be proved stopped */
-    ACT_HOLD_HERE,     /* runs where we did not put it */
+    ACT_FORGET_HOME, /* it is somewhere we cannot see: only `possible` tells */
+    ACT_START,       /* order it on the placed home */
+    ACT_STOP,        /* order it off its home, with the owner's grace */
+    ACT_KILL,        /* order it off its home at once: nobody knows what it is */
+    ACT_RUNS,        /* it runs on its home: deadline off, stability watch on */
+    ACT_ENDED,       /* it ended on its home by itself or by hand */
+    ACT_FAILED_ONCE, /* count, back off, give up at the limit */
+    ACT_RESET,       /* an operator decides: counters forgotten */
+    ACT_STABLE,      /* counters forgotten by time */
+    ACT_AFTER_STOP,  /* off and proved: where next depends on what is wanted */
+    ACT_AFTER_CLEAR, /* proved nowhere: where next depends on what is wanted */
+    ACT_ESCALATE,    /* cannot be proved stopped */
+    ACT_HOLD_HERE,   /* runs where we did not put it */
     VM_ACTS
 };
 struct vm_rule {
@@ -201,9 +202,7 @@ uint16_t slots_end_of(const struct engine *e); /* one past the last used slot */
 enum hf_code group_check(const struct hf_group *group, struct hf_err *err);
 
 #define EACH_NODE(e, n) (uint8_t n = 0; n < (e)->group.nodes_count; n++)
-#define EACH_VM(e, v)                                                                             \
-    (struct vm *v = (e)->vms; v < (e)->vms + (e)->slots_end; v++)                                 \
-        if (v->is_used)
+#define EACH_VM(e, v)   (struct vm *v = (e)->vms; v < (e)->vms + (e)->slots_end; v++) if (v->is_used)
 
 static inline hf_nodes bit_of(uint8_t n)
 {

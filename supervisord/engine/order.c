@@ -89,11 +89,12 @@ static bool stop_where_it_may_be(struct step *s, struct vm *v)
 {
     if (v->state != HF_VM_WAITING || v->home != HF_NO_NODE.ix)
         return false;
-    for EACH_NODE (s->e, n)
-        if ((v->possible & bit_of(n)) && host_may_speak(s->e, (hf_node){n})) {
-            vm_seen_running(s, v, n, v->start_no);
-            return true;
-        }
+    for
+        EACH_NODE(s->e, n)
+    if ((v->possible & bit_of(n)) && host_may_speak(s->e, (hf_node){n})) {
+        vm_seen_running(s, v, n, v->start_no);
+        return true;
+    }
     return false;
 }
 
@@ -158,16 +159,18 @@ static void undrain(struct step *s, uint8_t n)
 static void arm(struct step *s)
 {
     struct engine *e = s->e;
-    for EACH_NODE (e, n) {
-        if (e->group.nodes[n].fence_levels == 0) {
-            refuse(s, HF_WHY_NO_FENCE_DEVICE);
-            return;
+    for
+        EACH_NODE(e, n)
+        {
+            if (e->group.nodes[n].fence_levels == 0) {
+                refuse(s, HF_WHY_NO_FENCE_DEVICE);
+                return;
+            }
+            if (e->nodes[n].is_present && !e->nodes[n].link_fit) {
+                refuse(s, HF_WHY_LINK_UNFIT);
+                return;
+            }
         }
-        if (e->nodes[n].is_present && !e->nodes[n].link_fit) {
-            refuse(s, HF_WHY_LINK_UNFIT);
-            return;
-        }
-    }
     if (e->is_armed) {
         refuse(s, HF_WHY_ALREADY);
         return;
@@ -184,8 +187,9 @@ static void disarm(struct step *s)
         return;
     }
     s->e->is_armed = false;
-    for EACH_NODE (s->e, n)
-        s->e->nodes[n].sentence = SENTENCE_NONE;
+    for
+        EACH_NODE(s->e, n)
+    s->e->nodes[n].sentence = SENTENCE_NONE;
     s->needs_review = true;
     step_note_group(s, HF_WHY_DISARMED, 0);
 }

@@ -78,8 +78,8 @@ enum hf_rule place_rule(const struct engine *e, const struct vm *v, uint8_t n,
     return HF_RULE_NONE;
 }
 
-/* Preferences, in order: not where it kept failing, its owner's wish, where a move wanted it, fewest
- * promises, fewest VMs, lowest id. A total order: the last one decides. */
+/* Preferences, in order: not where it kept failing, its owner's wish, where a move wanted it,
+ * fewest promises, fewest VMs, lowest id. A total order: the last one decides. */
 static bool is_better(const struct vm *v, uint8_t a, uint8_t b, const struct load *load)
 {
     bool a_avoided = v->avoid & bit_of(a), b_avoided = v->avoid & bit_of(b);
@@ -103,12 +103,14 @@ hf_node place_pick(const struct engine *e, const struct vm *v, hf_nodes among,
                    const struct load *load)
 {
     hf_node best = HF_NO_NODE;
-    for EACH_NODE (e, n) {
-        if (!(among & bit_of(n)) || place_rule(e, v, n, load) != HF_RULE_NONE)
-            continue;
-        if (!hf_node_is(best) || is_better(v, n, best.ix, load))
-            best = (hf_node){n};
-    }
+    for
+        EACH_NODE(e, n)
+        {
+            if (!(among & bit_of(n)) || place_rule(e, v, n, load) != HF_RULE_NONE)
+                continue;
+            if (!hf_node_is(best) || is_better(v, n, best.ix, load))
+                best = (hf_node){n};
+        }
     return best;
 }
 
@@ -118,7 +120,8 @@ static bool wants_place(const struct engine *e, const struct vm *v)
         return false;
     if (v->timer.purpose == FOR_BACKOFF)
         return false;
-    bool is_alone = v->cause == CAUSE_RECOVERY; /* nobody asked just now: we would act by ourselves */
+    bool is_alone =
+        v->cause == CAUSE_RECOVERY; /* nobody asked just now: we would act by ourselves */
     return !is_alone || (e->is_armed && e->startup.purpose == FOR_NOTHING);
 }
 
@@ -175,23 +178,26 @@ void place_review(struct step *s)
 void drain_review(struct step *s)
 {
     bool any = false;
-    for EACH_NODE (s->e, n)
-        any = any || (s->e->nodes[n].in_maintenance && s->e->nodes[n].state == HF_NODE_MEMBER);
+    for
+        EACH_NODE(s->e, n)
+    any = any || (s->e->nodes[n].in_maintenance && s->e->nodes[n].state == HF_NODE_MEMBER);
     if (!any)
         return;
-    for EACH_VM (s->e, v) {
-        if (v->state != HF_VM_RUNNING || !s->e->nodes[v->home].in_maintenance ||
-            s->e->nodes[v->home].state != HF_NODE_MEMBER)
-            continue;
-        struct load load;
-        place_load(s->e, v, &load);
-        hf_node to = place_pick(s->e, v, (hf_nodes)~bit_of(v->home), &load);
-        if (!hf_node_is(to))
-            continue;
-        v->target = to.ix;
-        v->cause = CAUSE_OPERATOR;
-        vm_apply(s, v, HF_VE_MOVE, HF_WHY_DRAIN_MOVE);
-    }
+    for
+        EACH_VM(s->e, v)
+        {
+            if (v->state != HF_VM_RUNNING || !s->e->nodes[v->home].in_maintenance ||
+                s->e->nodes[v->home].state != HF_NODE_MEMBER)
+                continue;
+            struct load load;
+            place_load(s->e, v, &load);
+            hf_node to = place_pick(s->e, v, (hf_nodes)~bit_of(v->home), &load);
+            if (!hf_node_is(to))
+                continue;
+            v->target = to.ix;
+            v->cause = CAUSE_OPERATOR;
+            vm_apply(s, v, HF_VE_MOVE, HF_WHY_DRAIN_MOVE);
+        }
 }
 
 struct hf_placement engine_placement(const struct engine *e, hf_vm vm)
@@ -201,9 +207,11 @@ struct hf_placement engine_placement(const struct engine *e, hf_vm vm)
     struct load load;
     place_load(e, v, &load);
     struct hf_placement p = {.pick = place_pick(e, v, 0xff, &load), .need_mib = v->def.memory_mib};
-    for EACH_NODE (e, n) {
-        p.refused[n] = place_rule(e, v, n, &load);
-        p.free_mib[n] = room_mib(e, n, &load);
-    }
+    for
+        EACH_NODE(e, n)
+        {
+            p.refused[n] = place_rule(e, v, n, &load);
+            p.free_mib[n] = room_mib(e, n, &load);
+        }
     return p;
 }

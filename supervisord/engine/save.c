@@ -1,5 +1,5 @@
-/* save.c - the whole state as portable bytes, and back. Loading trusts nothing: every enum, index and
- * count is checked, and a state that breaks an invariant is refused. */
+/* save.c - the whole state as portable bytes, and back. Loading trusts nothing: every enum, index
+ * and count is checked, and a state that breaks an invariant is refused. */
 #include <string.h>
 
 #include "supervisord/base/buf.h"
@@ -129,8 +129,9 @@ static void put_engine(struct hf_writer *w, const struct engine *e)
     hf_put_u8(w, e->is_armed);
     put_timer(w, &e->startup);
     hf_put_u32(w, e->uid_last);
-    for EACH_NODE (e, n)
-        put_node(w, &e->nodes[n]);
+    for
+        EACH_NODE(e, n)
+    put_node(w, &e->nodes[n]);
     hf_put_u16(w, e->vms_count);
     for (uint16_t i = 0; i < e->slots_end; i++)
         if (e->vms[i].is_used) {
@@ -203,7 +204,7 @@ static uint8_t get_node_ix(struct hf_reader *r, const struct engine *e)
 static hf_nodes get_nodes(struct hf_reader *r, const struct engine *e)
 {
     hf_nodes set = hf_get_u8(r);
-    if (set & (hf_nodes)~((1u << e->group.nodes_count) - 1))
+    if (set & (hf_nodes) ~((1u << e->group.nodes_count) - 1))
         r->bad = true;
     return set;
 }
@@ -339,11 +340,13 @@ static enum hf_code get_engine(struct hf_reader *r, struct engine *e, struct hf_
     e->uid_last = hf_get_u32(r);
     for (uint8_t n = 0; n < HF_NODES_MAX; n++)
         e->nodes[n].executor = HF_NO_NODE.ix;
-    for EACH_NODE (e, n)
-        get_node(r, e, &e->nodes[n]);
+    for
+        EACH_NODE(e, n)
+    get_node(r, e, &e->nodes[n]);
     get_vms(r, e);
     if (!hf_reader_ended(r))
-        return hf_err_set(err, HF_EBAD, "state: does not decode at byte %zu of %zu", r->pos, r->len);
+        return hf_err_set(err, HF_EBAD, "state: does not decode at byte %zu of %zu", r->pos,
+                          r->len);
     return HF_OK;
 }
 

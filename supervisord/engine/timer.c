@@ -89,8 +89,7 @@ static bool vm_timer(struct step *s, struct vm *v, hf_node from, struct hf_token
     else if (purpose == FOR_STOP_DEADLINE)
         vm_apply(s, v, HF_VE_STOP_UNPROVED, HF_WHY_STOP_UNPROVED);
     else
-        vm_apply(s, v, HF_VE_TIMER,
-                 purpose == FOR_STABLE ? HF_WHY_STABLE : HF_WHY_BACKOFF_OVER);
+        vm_apply(s, v, HF_VE_TIMER, purpose == FOR_STABLE ? HF_WHY_STABLE : HF_WHY_BACKOFF_OVER);
     s->needs_review = true;
     return true;
 }
@@ -105,11 +104,13 @@ void timer_expired(struct step *s, hf_node from, struct hf_token token)
         }
         return;
     }
-    for EACH_NODE (e, n)
-        if (node_timer(s, n, from, token))
-            return;
-    for EACH_VM (e, v)
-        if (vm_timer(s, v, from, token))
-            return;
+    for
+        EACH_NODE(e, n)
+    if (node_timer(s, n, from, token))
+        return;
+    for
+        EACH_VM(e, v)
+    if (vm_timer(s, v, from, token))
+        return;
     step_answer(s, false, HF_WHY_STALE_TOKEN);
 }

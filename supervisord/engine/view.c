@@ -85,16 +85,18 @@ uint32_t engine_pending(const struct engine *e, hf_node actor,
 {
     uint32_t count = 0;
     add_timer(&e->startup, effects, &count);
-    for EACH_NODE (e, n) {
-        const struct node *node = &e->nodes[n];
-        add_timer(&node->timer, effects, &count);
-        add_timer(&node->maintenance, effects, &count);
-        if (hf_token_is(node->order) && node->executor == actor.ix)
-            effects[count++] = (struct hf_effect){.token = node->order,
-                                                  .actor = actor,
-                                                  .type = HF_FX_FENCE,
-                                                  .u.fence = {{n}, node->level}};
-    }
+    for
+        EACH_NODE(e, n)
+        {
+            const struct node *node = &e->nodes[n];
+            add_timer(&node->timer, effects, &count);
+            add_timer(&node->maintenance, effects, &count);
+            if (hf_token_is(node->order) && node->executor == actor.ix)
+                effects[count++] = (struct hf_effect){.token = node->order,
+                                                      .actor = actor,
+                                                      .type = HF_FX_FENCE,
+                                                      .u.fence = {{n}, node->level}};
+        }
     for (const struct vm *v = e->vms; v < e->vms + e->slots_end; v++) {
         if (!v->is_used)
             continue;
@@ -115,12 +117,14 @@ bool engine_is_live(const struct engine *e, struct hf_token token)
         return false;
     if (timer_is(&e->startup, token))
         return true;
-    for EACH_NODE (e, n) {
-        const struct node *node = &e->nodes[n];
-        if (hf_token_same(node->order, token) || timer_is(&node->timer, token) ||
-            timer_is(&node->maintenance, token))
-            return true;
-    }
+    for
+        EACH_NODE(e, n)
+        {
+            const struct node *node = &e->nodes[n];
+            if (hf_token_same(node->order, token) || timer_is(&node->timer, token) ||
+                timer_is(&node->maintenance, token))
+                return true;
+        }
     for (const struct vm *v = e->vms; v < e->vms + e->slots_end; v++)
         if (v->is_used && (hf_token_same(v->order, token) || timer_is(&v->timer, token) ||
                            hf_token_same(v->stray_order, token)))
@@ -214,16 +218,18 @@ hf_vm engine_vm_by_name(const struct engine *e, const char *name)
 
 hf_node engine_node_by_name(const struct engine *e, const char *name)
 {
-    for EACH_NODE (e, n)
-        if (strcmp(e->group.nodes[n].name, name) == 0)
-            return (hf_node){n};
+    for
+        EACH_NODE(e, n)
+    if (strcmp(e->group.nodes[n].name, name) == 0)
+        return (hf_node){n};
     return HF_NO_NODE;
 }
 
 hf_node engine_node_by_id(const struct engine *e, uint32_t nodeid)
 {
-    for EACH_NODE (e, n)
-        if (e->group.nodes[n].nodeid == nodeid)
-            return (hf_node){n};
+    for
+        EACH_NODE(e, n)
+    if (e->group.nodes[n].nodeid == nodeid)
+        return (hf_node){n};
     return HF_NO_NODE;
 }

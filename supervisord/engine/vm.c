@@ -5,190 +5,193 @@
 
 #include "supervisord/engine/internal.h"
 
-#define GO(next_, act_, why_)                                                                     \
-    {                                                                                             \
-        RULE_GO, next_, act_, why_                                                                \
+#define GO(next_, act_, why_)                                                                      \
+    {                                                                                              \
+        RULE_GO, next_, act_, why_                                                                 \
     }
-#define STAY(why_)                                                                                \
-    {                                                                                             \
-        RULE_STAY, 0, ACT_NONE, why_                                                              \
+#define STAY(why_)                                                                                 \
+    {                                                                                              \
+        RULE_STAY, 0, ACT_NONE, why_                                                               \
     }
 
-static const struct vm_rule rules[HF_VM_STATES][HF_VM_EVENTS] = {
-    [HF_VM_STOPPED] =
-        {
-            [HF_VE_WANT_RUN] = GO(HF_VM_PLACING, ACT_RESET, "asked for"),
-            [HF_VE_WANT_STOP] = STAY("stopped already"),
-            [HF_VE_MOVE] = STAY("runs nowhere"),
-            [HF_VE_HOME_LOST] = STAY("nobody waits for it"),
-            [HF_VE_CLEARED] = STAY("nobody waits for it"),
-            [HF_VE_PLACED] = STAY("not wanted"),
-            [HF_VE_NO_PLACE] = STAY("not wanted"),
-            [HF_VE_STARTED] = STAY("no order is live"),
-            [HF_VE_START_REFUSED] = STAY("no order is live"),
-            [HF_VE_START_UNKNOWN] = STAY("no order is live"),
-            [HF_VE_SEEN_RUNNING] = GO(HF_VM_HELD, ACT_HOLD_HERE, "somebody started it by hand"),
-            [HF_VE_SEEN_CRASHED] = STAY("stopped already"),
-            [HF_VE_SEEN_ENDED] = STAY("stopped already"),
-            [HF_VE_STOPPED] = STAY("stopped already"),
-            [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
-            [HF_VE_TIMER] = STAY("nothing waits"),
-        },
-    [HF_VM_WAITING] =
-        {
-            [HF_VE_WANT_RUN] = STAY("starts when it is proved that it runs nowhere"),
-            [HF_VE_WANT_STOP] = STAY("stays stopped when it is proved that it runs nowhere"),
-            [HF_VE_MOVE] = STAY("nobody knows where it is"),
-            [HF_VE_HOME_LOST] = STAY("waits for proof already"),
-            [HF_VE_CLEARED] = GO(HF_VM_PLACING, ACT_AFTER_CLEAR, "proved: it runs nowhere"),
-            [HF_VE_PLACED] = STAY("no start before proof"),
-            [HF_VE_NO_PLACE] = STAY("no start before proof"),
-            [HF_VE_STARTED] = STAY("no order is live"),
-            [HF_VE_START_REFUSED] = STAY("no order is live"),
-            [HF_VE_START_UNKNOWN] = STAY("no order is live"),
-            [HF_VE_SEEN_RUNNING] = GO(HF_VM_RUNNING, ACT_RUNS, "found where it was left"),
-            [HF_VE_SEEN_CRASHED] = STAY("its set of possible nodes tells"),
-            [HF_VE_SEEN_ENDED] = STAY("its set of possible nodes tells"),
-            [HF_VE_STOPPED] = STAY("its set of possible nodes tells"),
-            [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
-            [HF_VE_TIMER] = STAY("nothing waits"),
-        },
-    [HF_VM_PLACING] =
-        {
-            [HF_VE_WANT_RUN] = GO(HF_VM_PLACING, ACT_RESET, "an operator wants it at once"),
-            [HF_VE_WANT_STOP] = GO(HF_VM_STOPPED, ACT_RESET, "not wanted any more"),
-            [HF_VE_MOVE] = STAY("runs nowhere"),
-            [HF_VE_HOME_LOST] = GO(HF_VM_WAITING, ACT_FORGET_HOME,
-                                   "a lost node may have been told to start it"),
-            [HF_VE_CLEARED] = STAY("known to run nowhere"),
-            [HF_VE_PLACED] = GO(HF_VM_STARTING, ACT_START, "a node passes the rules"),
-            [HF_VE_NO_PLACE] = GO(HF_VM_UNPLACEABLE, ACT_NONE, "no node passes the rules"),
-            [HF_VE_STARTED] = STAY("no order is live"),
-            [HF_VE_START_REFUSED] = STAY("no order is live"),
-            [HF_VE_START_UNKNOWN] = STAY("no order is live"),
-            [HF_VE_SEEN_RUNNING] = GO(HF_VM_HELD, ACT_HOLD_HERE, "somebody started it by hand"),
-            [HF_VE_SEEN_CRASHED] = STAY("runs nowhere"),
-            [HF_VE_SEEN_ENDED] = STAY("runs nowhere"),
-            [HF_VE_STOPPED] = STAY("runs nowhere"),
-            [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
-            [HF_VE_TIMER] = STAY("placed in this step's review"),
-        },
-    [HF_VM_STARTING] =
-        {
-            [HF_VE_WANT_RUN] = STAY("being started"),
-            [HF_VE_WANT_STOP] = GO(HF_VM_STOPPING, ACT_STOP, "not wanted any more"),
-            [HF_VE_MOVE] = STAY("a start is not moved half-way"),
-            [HF_VE_HOME_LOST] = GO(HF_VM_WAITING, ACT_FORGET_HOME, "its node left mid-start"),
-            [HF_VE_CLEARED] = STAY("an order is live"),
-            [HF_VE_PLACED] = STAY("placed already"),
-            [HF_VE_NO_PLACE] = STAY("placed already"),
-            [HF_VE_STARTED] = GO(HF_VM_RUNNING, ACT_RUNS, "started and verified"),
-            [HF_VE_START_REFUSED] = GO(HF_VM_PLACING, ACT_FAILED_ONCE, "certainly not started"),
-            [HF_VE_START_UNKNOWN] = GO(HF_VM_STOPPING, ACT_KILL,
-                                       "nobody knows whether it runs: made sure that not"),
-            [HF_VE_SEEN_RUNNING] = STAY("it counts when it is verified"),
-            [HF_VE_SEEN_CRASHED] = STAY("the order's own result tells"),
-            [HF_VE_SEEN_ENDED] = STAY("the order's own result tells"),
-            [HF_VE_STOPPED] = STAY("no stop was ordered"),
-            [HF_VE_STOP_UNPROVED] = STAY("no stop was ordered"),
-            [HF_VE_TIMER] = STAY("nothing waits"),
-        },
-    [HF_VM_RUNNING] =
-        {
-            [HF_VE_WANT_RUN] = STAY("runs already"),
-            [HF_VE_WANT_STOP] = GO(HF_VM_STOPPING, ACT_STOP, "an operator wants it off"),
-            [HF_VE_MOVE] = GO(HF_VM_STOPPING, ACT_STOP, "off here, then on there"),
-            [HF_VE_HOME_LOST] = GO(HF_VM_WAITING, ACT_FORGET_HOME, "its node is gone"),
-            [HF_VE_CLEARED] = STAY("it runs"),
-            [HF_VE_PLACED] = STAY("it has its place"),
-            [HF_VE_NO_PLACE] = STAY("it has its place"),
-            [HF_VE_STARTED] = STAY("runs already"),
-            [HF_VE_START_REFUSED] = STAY("no order is live"),
-            [HF_VE_START_UNKNOWN] = STAY("no order is live"),
-            [HF_VE_SEEN_RUNNING] = STAY("as it should"),
-            [HF_VE_SEEN_CRASHED] = GO(HF_VM_PLACING, ACT_FAILED_ONCE, "its qemu is gone"),
-            [HF_VE_SEEN_ENDED] = GO(HF_VM_HELD, ACT_ENDED, "ended on purpose, not by us"),
-            [HF_VE_STOPPED] = STAY("no stop was ordered"),
-            [HF_VE_STOP_UNPROVED] = STAY("no stop was ordered"),
-            [HF_VE_TIMER] = GO(HF_VM_RUNNING, ACT_STABLE, "ran long enough to forgive"),
-        },
-    [HF_VM_STOPPING] =
-        {
-            [HF_VE_WANT_RUN] = STAY("comes back when it is off"),
-            [HF_VE_WANT_STOP] = STAY("stays off when it is off"),
-            [HF_VE_MOVE] = STAY("goes there when it is off"),
-            [HF_VE_HOME_LOST] = GO(HF_VM_WAITING, ACT_FORGET_HOME, "its node left mid-stop"),
-            [HF_VE_CLEARED] = STAY("an order is live"),
-            [HF_VE_PLACED] = STAY("not off yet"),
-            [HF_VE_NO_PLACE] = STAY("not off yet"),
-            [HF_VE_STARTED] = STAY("the start was overtaken"),
-            [HF_VE_START_REFUSED] = STAY("the start was overtaken"),
-            [HF_VE_START_UNKNOWN] = STAY("the start was overtaken"),
-            [HF_VE_SEEN_RUNNING] = STAY("not off yet"),
-            [HF_VE_SEEN_CRASHED] = STAY("the order's own result tells"),
-            [HF_VE_SEEN_ENDED] = STAY("the order's own result tells"),
-            [HF_VE_STOPPED] = GO(HF_VM_STOPPED, ACT_AFTER_STOP, "off, proved"),
-            [HF_VE_STOP_UNPROVED] = GO(HF_VM_WAITING, ACT_ESCALATE, "cannot be proved stopped"),
-            [HF_VE_TIMER] = STAY("nothing waits"),
-        },
-    [HF_VM_UNPLACEABLE] =
-        {
-            [HF_VE_WANT_RUN] = GO(HF_VM_PLACING, ACT_RESET, "tried again"),
-            [HF_VE_WANT_STOP] = GO(HF_VM_STOPPED, ACT_RESET, "not wanted any more"),
-            [HF_VE_MOVE] = STAY("runs nowhere"),
-            [HF_VE_HOME_LOST] = GO(HF_VM_WAITING, ACT_FORGET_HOME,
-                                   "a lost node may have been told to start it"),
-            [HF_VE_CLEARED] = STAY("known to run nowhere"),
-            [HF_VE_PLACED] = GO(HF_VM_STARTING, ACT_START, "a node passes the rules now"),
-            [HF_VE_NO_PLACE] = STAY("still nowhere"),
-            [HF_VE_STARTED] = STAY("no order is live"),
-            [HF_VE_START_REFUSED] = STAY("no order is live"),
-            [HF_VE_START_UNKNOWN] = STAY("no order is live"),
-            [HF_VE_SEEN_RUNNING] = GO(HF_VM_HELD, ACT_HOLD_HERE, "somebody started it by hand"),
-            [HF_VE_SEEN_CRASHED] = STAY("runs nowhere"),
-            [HF_VE_SEEN_ENDED] = STAY("runs nowhere"),
-            [HF_VE_STOPPED] = STAY("runs nowhere"),
-            [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
-            [HF_VE_TIMER] = STAY("nothing waits"),
-        },
-    [HF_VM_HELD] =
-        {
-            [HF_VE_WANT_RUN] = GO(HF_VM_PLACING, ACT_RESET, "given back to us"),
-            [HF_VE_WANT_STOP] = GO(HF_VM_STOPPED, ACT_RESET, "given back to us, off"),
-            [HF_VE_MOVE] = STAY("held"),
-            [HF_VE_HOME_LOST] = STAY("held: not restarted without a word"),
-            [HF_VE_CLEARED] = STAY("held"),
-            [HF_VE_PLACED] = STAY("held"),
-            [HF_VE_NO_PLACE] = STAY("held"),
-            [HF_VE_STARTED] = STAY("no order is live"),
-            [HF_VE_START_REFUSED] = STAY("no order is live"),
-            [HF_VE_START_UNKNOWN] = STAY("no order is live"),
-            [HF_VE_SEEN_RUNNING] = GO(HF_VM_HELD, ACT_HOLD_HERE, "somebody started it by hand"),
-            [HF_VE_SEEN_CRASHED] = GO(HF_VM_HELD, ACT_ENDED, "held: its end is its holder's affair"),
-            [HF_VE_SEEN_ENDED] = GO(HF_VM_HELD, ACT_ENDED, "held: its end is its holder's affair"),
-            [HF_VE_STOPPED] = STAY("no order is live"),
-            [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
-            [HF_VE_TIMER] = STAY("nothing waits"),
-        },
-    [HF_VM_FAILED] =
-        {
-            [HF_VE_WANT_RUN] = GO(HF_VM_PLACING, ACT_RESET, "a person decided"),
-            [HF_VE_WANT_STOP] = GO(HF_VM_STOPPED, ACT_RESET, "a person decided"),
-            [HF_VE_MOVE] = STAY("runs nowhere"),
-            [HF_VE_HOME_LOST] = STAY("a person decides"),
-            [HF_VE_CLEARED] = STAY("a person decides"),
-            [HF_VE_PLACED] = STAY("a person decides"),
-            [HF_VE_NO_PLACE] = STAY("a person decides"),
-            [HF_VE_STARTED] = STAY("no order is live"),
-            [HF_VE_START_REFUSED] = STAY("no order is live"),
-            [HF_VE_START_UNKNOWN] = STAY("no order is live"),
-            [HF_VE_SEEN_RUNNING] = GO(HF_VM_HELD, ACT_HOLD_HERE, "somebody started it by hand"),
-            [HF_VE_SEEN_CRASHED] = STAY("runs nowhere"),
-            [HF_VE_SEEN_ENDED] = STAY("runs nowhere"),
-            [HF_VE_STOPPED] = STAY("runs nowhere"),
-            [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
-            [HF_VE_TIMER] = STAY("nothing waits"),
-        },
+static const struct vm_rule rules[HF_VM_STATES][HF_VM_EVENTS] =
+    {
+        [HF_VM_STOPPED] =
+            {
+                [HF_VE_WANT_RUN] = GO(HF_VM_PLACING, ACT_RESET, "asked for"),
+                [HF_VE_WANT_STOP] = STAY("stopped already"),
+                [HF_VE_MOVE] = STAY("runs nowhere"),
+                [HF_VE_HOME_LOST] = STAY("nobody waits for it"),
+                [HF_VE_CLEARED] = STAY("nobody waits for it"),
+                [HF_VE_PLACED] = STAY("not wanted"),
+                [HF_VE_NO_PLACE] = STAY("not wanted"),
+                [HF_VE_STARTED] = STAY("no order is live"),
+                [HF_VE_START_REFUSED] = STAY("no order is live"),
+                [HF_VE_START_UNKNOWN] = STAY("no order is live"),
+                [HF_VE_SEEN_RUNNING] = GO(HF_VM_HELD, ACT_HOLD_HERE, "somebody started it by hand"),
+                [HF_VE_SEEN_CRASHED] = STAY("stopped already"),
+                [HF_VE_SEEN_ENDED] = STAY("stopped already"),
+                [HF_VE_STOPPED] = STAY("stopped already"),
+                [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
+                [HF_VE_TIMER] = STAY("nothing waits"),
+            },
+        [HF_VM_WAITING] =
+            {
+                [HF_VE_WANT_RUN] = STAY("starts when it is proved that it runs nowhere"),
+                [HF_VE_WANT_STOP] = STAY("stays stopped when it is proved that it runs nowhere"),
+                [HF_VE_MOVE] = STAY("nobody knows where it is"),
+                [HF_VE_HOME_LOST] = STAY("waits for proof already"),
+                [HF_VE_CLEARED] = GO(HF_VM_PLACING, ACT_AFTER_CLEAR, "proved: it runs nowhere"),
+                [HF_VE_PLACED] = STAY("no start before proof"),
+                [HF_VE_NO_PLACE] = STAY("no start before proof"),
+                [HF_VE_STARTED] = STAY("no order is live"),
+                [HF_VE_START_REFUSED] = STAY("no order is live"),
+                [HF_VE_START_UNKNOWN] = STAY("no order is live"),
+                [HF_VE_SEEN_RUNNING] = GO(HF_VM_RUNNING, ACT_RUNS, "found where it was left"),
+                [HF_VE_SEEN_CRASHED] = STAY("its set of possible nodes tells"),
+                [HF_VE_SEEN_ENDED] = STAY("its set of possible nodes tells"),
+                [HF_VE_STOPPED] = STAY("its set of possible nodes tells"),
+                [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
+                [HF_VE_TIMER] = STAY("nothing waits"),
+            },
+        [HF_VM_PLACING] =
+            {
+                [HF_VE_WANT_RUN] = GO(HF_VM_PLACING, ACT_RESET, "an operator wants it at once"),
+                [HF_VE_WANT_STOP] = GO(HF_VM_STOPPED, ACT_RESET, "not wanted any more"),
+                [HF_VE_MOVE] = STAY("runs nowhere"),
+                [HF_VE_HOME_LOST] = GO(HF_VM_WAITING, ACT_FORGET_HOME,
+                                       "a lost node may have been told to start it"),
+                [HF_VE_CLEARED] = STAY("known to run nowhere"),
+                [HF_VE_PLACED] = GO(HF_VM_STARTING, ACT_START, "a node passes the rules"),
+                [HF_VE_NO_PLACE] = GO(HF_VM_UNPLACEABLE, ACT_NONE, "no node passes the rules"),
+                [HF_VE_STARTED] = STAY("no order is live"),
+                [HF_VE_START_REFUSED] = STAY("no order is live"),
+                [HF_VE_START_UNKNOWN] = STAY("no order is live"),
+                [HF_VE_SEEN_RUNNING] = GO(HF_VM_HELD, ACT_HOLD_HERE, "somebody started it by hand"),
+                [HF_VE_SEEN_CRASHED] = STAY("runs nowhere"),
+                [HF_VE_SEEN_ENDED] = STAY("runs nowhere"),
+                [HF_VE_STOPPED] = STAY("runs nowhere"),
+                [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
+                [HF_VE_TIMER] = STAY("placed in this step's review"),
+            },
+        [HF_VM_STARTING] =
+            {
+                [HF_VE_WANT_RUN] = STAY("being started"),
+                [HF_VE_WANT_STOP] = GO(HF_VM_STOPPING, ACT_STOP, "not wanted any more"),
+                [HF_VE_MOVE] = STAY("a start is not moved half-way"),
+                [HF_VE_HOME_LOST] = GO(HF_VM_WAITING, ACT_FORGET_HOME, "its node left mid-start"),
+                [HF_VE_CLEARED] = STAY("an order is live"),
+                [HF_VE_PLACED] = STAY("placed already"),
+                [HF_VE_NO_PLACE] = STAY("placed already"),
+                [HF_VE_STARTED] = GO(HF_VM_RUNNING, ACT_RUNS, "started and verified"),
+                [HF_VE_START_REFUSED] = GO(HF_VM_PLACING, ACT_FAILED_ONCE, "certainly not started"),
+                [HF_VE_START_UNKNOWN] = GO(HF_VM_STOPPING, ACT_KILL,
+                                           "nobody knows whether it runs: made sure that not"),
+                [HF_VE_SEEN_RUNNING] = STAY("it counts when it is verified"),
+                [HF_VE_SEEN_CRASHED] = STAY("the order's own result tells"),
+                [HF_VE_SEEN_ENDED] = STAY("the order's own result tells"),
+                [HF_VE_STOPPED] = STAY("no stop was ordered"),
+                [HF_VE_STOP_UNPROVED] = STAY("no stop was ordered"),
+                [HF_VE_TIMER] = STAY("nothing waits"),
+            },
+        [HF_VM_RUNNING] =
+            {
+                [HF_VE_WANT_RUN] = STAY("runs already"),
+                [HF_VE_WANT_STOP] = GO(HF_VM_STOPPING, ACT_STOP, "an operator wants it off"),
+                [HF_VE_MOVE] = GO(HF_VM_STOPPING, ACT_STOP, "off here, then on there"),
+                [HF_VE_HOME_LOST] = GO(HF_VM_WAITING, ACT_FORGET_HOME, "its node is gone"),
+                [HF_VE_CLEARED] = STAY("it runs"),
+                [HF_VE_PLACED] = STAY("it has its place"),
+                [HF_VE_NO_PLACE] = STAY("it has its place"),
+                [HF_VE_STARTED] = STAY("runs already"),
+                [HF_VE_START_REFUSED] = STAY("no order is live"),
+                [HF_VE_START_UNKNOWN] = STAY("no order is live"),
+                [HF_VE_SEEN_RUNNING] = STAY("as it should"),
+                [HF_VE_SEEN_CRASHED] = GO(HF_VM_PLACING, ACT_FAILED_ONCE, "its qemu is gone"),
+                [HF_VE_SEEN_ENDED] = GO(HF_VM_HELD, ACT_ENDED, "ended on purpose, not by us"),
+                [HF_VE_STOPPED] = STAY("no stop was ordered"),
+                [HF_VE_STOP_UNPROVED] = STAY("no stop was ordered"),
+                [HF_VE_TIMER] = GO(HF_VM_RUNNING, ACT_STABLE, "ran long enough to forgive"),
+            },
+        [HF_VM_STOPPING] =
+            {
+                [HF_VE_WANT_RUN] = STAY("comes back when it is off"),
+                [HF_VE_WANT_STOP] = STAY("stays off when it is off"),
+                [HF_VE_MOVE] = STAY("goes there when it is off"),
+                [HF_VE_HOME_LOST] = GO(HF_VM_WAITING, ACT_FORGET_HOME, "its node left mid-stop"),
+                [HF_VE_CLEARED] = STAY("an order is live"),
+                [HF_VE_PLACED] = STAY("not off yet"),
+                [HF_VE_NO_PLACE] = STAY("not off yet"),
+                [HF_VE_STARTED] = STAY("the start was overtaken"),
+                [HF_VE_START_REFUSED] = STAY("the start was overtaken"),
+                [HF_VE_START_UNKNOWN] = STAY("the start was overtaken"),
+                [HF_VE_SEEN_RUNNING] = STAY("not off yet"),
+                [HF_VE_SEEN_CRASHED] = STAY("the order's own result tells"),
+                [HF_VE_SEEN_ENDED] = STAY("the order's own result tells"),
+                [HF_VE_STOPPED] = GO(HF_VM_STOPPED, ACT_AFTER_STOP, "off, proved"),
+                [HF_VE_STOP_UNPROVED] = GO(HF_VM_WAITING, ACT_ESCALATE, "cannot be proved stopped"),
+                [HF_VE_TIMER] = STAY("nothing waits"),
+            },
+        [HF_VM_UNPLACEABLE] =
+            {
+                [HF_VE_WANT_RUN] = GO(HF_VM_PLACING, ACT_RESET, "tried again"),
+                [HF_VE_WANT_STOP] = GO(HF_VM_STOPPED, ACT_RESET, "not wanted any more"),
+                [HF_VE_MOVE] = STAY("runs nowhere"),
+                [HF_VE_HOME_LOST] = GO(HF_VM_WAITING, ACT_FORGET_HOME,
+                                       "a lost node may have been told to start it"),
+                [HF_VE_CLEARED] = STAY("known to run nowhere"),
+                [HF_VE_PLACED] = GO(HF_VM_STARTING, ACT_START, "a node passes the rules now"),
+                [HF_VE_NO_PLACE] = STAY("still nowhere"),
+                [HF_VE_STARTED] = STAY("no order is live"),
+                [HF_VE_START_REFUSED] = STAY("no order is live"),
+                [HF_VE_START_UNKNOWN] = STAY("no order is live"),
+                [HF_VE_SEEN_RUNNING] = GO(HF_VM_HELD, ACT_HOLD_HERE, "somebody started it by hand"),
+                [HF_VE_SEEN_CRASHED] = STAY("runs nowhere"),
+                [HF_VE_SEEN_ENDED] = STAY("runs nowhere"),
+                [HF_VE_STOPPED] = STAY("runs nowhere"),
+                [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
+                [HF_VE_TIMER] = STAY("nothing waits"),
+            },
+        [HF_VM_HELD] =
+            {
+                [HF_VE_WANT_RUN] = GO(HF_VM_PLACING, ACT_RESET, "given back to us"),
+                [HF_VE_WANT_STOP] = GO(HF_VM_STOPPED, ACT_RESET, "given back to us, off"),
+                [HF_VE_MOVE] = STAY("held"),
+                [HF_VE_HOME_LOST] = STAY("held: not restarted without a word"),
+                [HF_VE_CLEARED] = STAY("held"),
+                [HF_VE_PLACED] = STAY("held"),
+                [HF_VE_NO_PLACE] = STAY("held"),
+                [HF_VE_STARTED] = STAY("no order is live"),
+                [HF_VE_START_REFUSED] = STAY("no order is live"),
+                [HF_VE_START_UNKNOWN] = STAY("no order is live"),
+                [HF_VE_SEEN_RUNNING] = GO(HF_VM_HELD, ACT_HOLD_HERE, "somebody started it by hand"),
+                [HF_VE_SEEN_CRASHED] =
+                    GO(HF_VM_HELD, ACT_ENDED, "held: its end is its holder's affair"),
+                [HF_VE_SEEN_ENDED] =
+                    GO(HF_VM_HELD, ACT_ENDED, "held: its end is its holder's affair"),
+                [HF_VE_STOPPED] = STAY("no order is live"),
+                [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
+                [HF_VE_TIMER] = STAY("nothing waits"),
+            },
+        [HF_VM_FAILED] =
+            {
+                [HF_VE_WANT_RUN] = GO(HF_VM_PLACING, ACT_RESET, "a person decided"),
+                [HF_VE_WANT_STOP] = GO(HF_VM_STOPPED, ACT_RESET, "a person decided"),
+                [HF_VE_MOVE] = STAY("runs nowhere"),
+                [HF_VE_HOME_LOST] = STAY("a person decides"),
+                [HF_VE_CLEARED] = STAY("a person decides"),
+                [HF_VE_PLACED] = STAY("a person decides"),
+                [HF_VE_NO_PLACE] = STAY("a person decides"),
+                [HF_VE_STARTED] = STAY("no order is live"),
+                [HF_VE_START_REFUSED] = STAY("no order is live"),
+                [HF_VE_START_UNKNOWN] = STAY("no order is live"),
+                [HF_VE_SEEN_RUNNING] = GO(HF_VM_HELD, ACT_HOLD_HERE, "somebody started it by hand"),
+                [HF_VE_SEEN_CRASHED] = STAY("runs nowhere"),
+                [HF_VE_SEEN_ENDED] = STAY("runs nowhere"),
+                [HF_VE_STOPPED] = STAY("runs nowhere"),
+                [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
+                [HF_VE_TIMER] = STAY("nothing waits"),
+            },
 };
 
 const struct vm_rule *vm_rule(enum hf_vm_state state, enum hf_vm_event event)
@@ -205,9 +208,10 @@ bool vm_is_on_home(const struct vm *v)
 
 struct vm *vm_of_uid(struct engine *e, hf_vm_uid uid)
 {
-    for EACH_VM (e, v)
-        if (v->uid == uid)
-            return v;
+    for
+        EACH_VM(e, v)
+    if (v->uid == uid)
+        return v;
     return NULL;
 }
 
@@ -541,30 +545,34 @@ void vm_report(struct step *s, const struct hf_event *ev)
  * ordered there in its last instant, by a message only it received. */
 void vm_node_lost(struct step *s, uint8_t n)
 {
-    for EACH_VM (s->e, v) {
-        if (v->stray_on == n) {
-            v->stray_order = (struct hf_token){0};
-            v->stray_on = HF_NO_NODE.ix;
+    for
+        EACH_VM(s->e, v)
+        {
+            if (v->stray_on == n) {
+                v->stray_order = (struct hf_token){0};
+                v->stray_on = HF_NO_NODE.ix;
+            }
+            if (v->possible == 0) {
+                v->possible = bit_of(n);
+                vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_LAST_INSTANT);
+                continue;
+            }
+            if (v->home != n)
+                continue;
+            if (!vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_HOST_LOST))
+                no_home(v); /* held by hand: we only forget where */
         }
-        if (v->possible == 0) {
-            v->possible = bit_of(n);
-            vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_LAST_INSTANT);
-            continue;
-        }
-        if (v->home != n)
-            continue;
-        if (!vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_HOST_LOST))
-            no_home(v); /* held by hand: we only forget where */
-    }
 }
 
 void vm_node_proved(struct step *s, uint8_t n)
 {
-    for EACH_VM (s->e, v) {
-        if (v->home == n && !vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_HOST_LOST))
-            no_home(v);
-        clear_bit(s, v, n);
-    }
+    for
+        EACH_VM(s->e, v)
+        {
+            if (v->home == n && !vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_HOST_LOST))
+                no_home(v);
+            clear_bit(s, v, n);
+        }
 }
 
 /* ---- results of orders ---- */
@@ -601,21 +609,23 @@ static void stray_done(struct step *s, struct vm *v, enum hf_outcome outcome)
 bool vm_done(struct step *s, const struct hf_event *ev)
 {
     struct hf_token token = ev->u.done.effect;
-    for EACH_VM (s->e, v) {
-        if (hf_token_is(v->stray_order) && hf_token_same(v->stray_order, token) &&
-            v->stray_on == ev->from.ix) {
-            stray_done(s, v, ev->u.done.outcome);
+    for
+        EACH_VM(s->e, v)
+        {
+            if (hf_token_is(v->stray_order) && hf_token_same(v->stray_order, token) &&
+                v->stray_on == ev->from.ix) {
+                stray_done(s, v, ev->u.done.outcome);
+                return true;
+            }
+            if (!hf_token_is(v->order) || !hf_token_same(v->order, token) || v->home != ev->from.ix)
+                continue;
+            if (v->state == HF_VM_STARTING)
+                start_done(s, v, ev->u.done.outcome);
+            else if (ev->u.done.outcome == HF_OUT_DONE)
+                vm_apply(s, v, HF_VE_STOPPED, HF_WHY_STOPPED);
+            else
+                vm_apply(s, v, HF_VE_STOP_UNPROVED, HF_WHY_STOP_UNPROVED);
             return true;
         }
-        if (!hf_token_is(v->order) || !hf_token_same(v->order, token) || v->home != ev->from.ix)
-            continue;
-        if (v->state == HF_VM_STARTING)
-            start_done(s, v, ev->u.done.outcome);
-        else if (ev->u.done.outcome == HF_OUT_DONE)
-            vm_apply(s, v, HF_VE_STOPPED, HF_WHY_STOPPED);
-        else
-            vm_apply(s, v, HF_VE_STOP_UNPROVED, HF_WHY_STOP_UNPROVED);
-        return true;
-    }
     return false;
 }

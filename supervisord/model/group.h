@@ -13,20 +13,20 @@
 
 struct hf_node_def {
     char name[HF_NAME_MAX + 1];
-    uint32_t nodeid;        /* corosync's, 1..65535 */
-    uint8_t fence_levels;   /* 0: cannot be fenced */
-    uint32_t reserve_mib;   /* memory never given to VMs */
+    uint32_t nodeid;      /* corosync's, 1..65535 */
+    uint8_t fence_levels; /* 0: cannot be fenced */
+    uint32_t reserve_mib; /* memory never given to VMs */
 };
 
 struct hf_policy {
-    uint32_t silent_grace_ms;     /* daemon gone, host alive: so long before it counts as lost */
-    uint32_t startup_grace_ms;    /* after a cold start: so long before absent nodes are fenced */
-    uint32_t fence_deadline_ms;   /* one fence order, all its devices; then the next executor */
+    uint32_t silent_grace_ms;   /* daemon gone, host alive: so long before it counts as lost */
+    uint32_t startup_grace_ms;  /* after a cold start: so long before absent nodes are fenced */
+    uint32_t fence_deadline_ms; /* one fence order, all its devices; then the next executor */
     uint32_t start_deadline_ms;
-    uint32_t stop_deadline_ms;    /* added to the VM's own grace; >= 20 s (DESIGN section 5) */
-    uint32_t stable_ms;           /* running so long clears the failure counters */
-    uint32_t maintenance_max_ms;  /* a drain ends by itself, with an alarm */
-    uint32_t fence_retry_ms[HF_BACKOFFS_MAX];   /* the last value repeats */
+    uint32_t stop_deadline_ms;   /* added to the VM's own grace; >= 20 s (DESIGN section 5) */
+    uint32_t stable_ms;          /* running so long clears the failure counters */
+    uint32_t maintenance_max_ms; /* a drain ends by itself, with an alarm */
+    uint32_t fence_retry_ms[HF_BACKOFFS_MAX]; /* the last value repeats */
     uint8_t fence_retry_count;
     uint32_t restart_backoff_ms[HF_BACKOFFS_MAX];
     uint8_t restart_backoff_count;
@@ -42,7 +42,7 @@ struct hf_group {
 
 /* One VM as its owner describes it. The domain XML is kept beside the state, by digest. */
 struct hf_vm_def {
-    char name[HF_NAME_MAX + 1];     /* also libvirt's domain name */
+    char name[HF_NAME_MAX + 1]; /* also libvirt's domain name */
     struct hf_digest xml;
     uint32_t xml_bytes;
     uint32_t memory_mib;            /* > 0: promised on its node */

@@ -5,17 +5,17 @@
 
 #include "supervisord/model/states.h"
 
-const char *hf_node_state_name(enum hf_node_state s);   /* "member" */
-const char *hf_proof_name(enum hf_proof p);             /* "fence device reads off" */
-const char *hf_vm_state_name(enum hf_vm_state s);       /* "waiting for proof" */
-const char *hf_desire_name(enum hf_desire d);           /* "running" */
-const char *hf_seen_name(enum hf_seen s);               /* "unknown" */
+const char *hf_node_state_name(enum hf_node_state s); /* "member" */
+const char *hf_proof_name(enum hf_proof p);           /* "fence device reads off" */
+const char *hf_vm_state_name(enum hf_vm_state s);     /* "waiting for proof" */
+const char *hf_desire_name(enum hf_desire d);         /* "running" */
+const char *hf_seen_name(enum hf_seen s);             /* "unknown" */
 const char *hf_outcome_name(enum hf_outcome o);
 const char *hf_subject_name(enum hf_subject s);
 const char *hf_node_event_name(enum hf_node_event e);
 const char *hf_vm_event_name(enum hf_vm_event e);
-const char *hf_reason_name(enum hf_reason r);         /* stable key: "host-lost" */
-const char *hf_reason_text(enum hf_reason r);         /* sentence part: "its host left the ring" */
-const char *hf_rule_text(enum hf_rule r);               /* "rule 6: not enough memory" */
+const char *hf_reason_name(enum hf_reason r); /* stable key: "host-lost" */
+const char *hf_reason_text(enum hf_reason r); /* sentence part: "its host left the ring" */
+const char *hf_rule_text(enum hf_rule r);     /* "rule 6: not enough memory" */
 
 #endif

@@ -27,9 +27,9 @@ enum hf_proof {
 
 enum hf_vm_state {
     HF_VM_STOPPED = 0,
-    HF_VM_WAITING,     /* for proof: it may still run on a node that is lost */
-    HF_VM_PLACING,     /* runs nowhere, wants a node (or waits out its back-off) */
-    HF_VM_STARTING,    /* ordered on its home */
+    HF_VM_WAITING,  /* for proof: it may still run on a node that is lost */
+    HF_VM_PLACING,  /* runs nowhere, wants a node (or waits out its back-off) */
+    HF_VM_STARTING, /* ordered on its home */
     HF_VM_RUNNING,
     HF_VM_STOPPING,    /* ordered off its home */
     HF_VM_UNPLACEABLE, /* no node passes the rules; tried again at every change */
@@ -61,18 +61,18 @@ enum hf_subject { HF_SUBJECT_GROUP = 0, HF_SUBJECT_NODE, HF_SUBJECT_VM, HF_SUBJE
 
 /* What may happen to a node: the columns of the table in engine/host.c. */
 enum hf_node_event {
-    HF_NE_JOIN = 0,     /* takes part in the view after having been away, or for the first time */
-    HF_NE_RESTARTED,    /* takes part with a new daemon, same boot */
-    HF_NE_READY,        /* told completely which VMs run there */
-    HF_NE_PROC_LEFT,    /* its daemon left, its host is in the ring */
-    HF_NE_NODE_LEFT,    /* its host left the ring */
-    HF_NE_MUTE,         /* its daemon is in the group but has stopped beating */
-    HF_NE_HEARD,        /* it beats again */
+    HF_NE_JOIN = 0,  /* takes part in the view after having been away, or for the first time */
+    HF_NE_RESTARTED, /* takes part with a new daemon, same boot */
+    HF_NE_READY,     /* told completely which VMs run there */
+    HF_NE_PROC_LEFT, /* its daemon left, its host is in the ring */
+    HF_NE_NODE_LEFT, /* its host left the ring */
+    HF_NE_MUTE,      /* its daemon is in the group but has stopped beating */
+    HF_NE_HEARD,     /* it beats again */
     HF_NE_GRACE_OVER,
-    HF_NE_FENCE,        /* its death is needed and somebody is ordered to prove it */
+    HF_NE_FENCE, /* its death is needed and somebody is ordered to prove it */
     HF_NE_FENCE_FAILED,
     HF_NE_PROOF,
-    HF_NE_CALLED_OFF,   /* its death is not needed any more, or the group was disarmed */
+    HF_NE_CALLED_OFF, /* its death is not needed any more, or the group was disarmed */
     HF_NODE_EVENTS
 };
 
@@ -80,9 +80,9 @@ enum hf_node_event {
 enum hf_vm_event {
     HF_VE_WANT_RUN = 0, /* an operator wants it running */
     HF_VE_WANT_STOP,
-    HF_VE_MOVE,         /* an operator or a drain wants it on another node */
-    HF_VE_HOME_LOST,    /* the node it may run on left without proof */
-    HF_VE_CLEARED,      /* proved: it runs nowhere */
+    HF_VE_MOVE,      /* an operator or a drain wants it on another node */
+    HF_VE_HOME_LOST, /* the node it may run on left without proof */
+    HF_VE_CLEARED,   /* proved: it runs nowhere */
     HF_VE_PLACED,
     HF_VE_NO_PLACE,
     HF_VE_STARTED,
@@ -90,10 +90,10 @@ enum hf_vm_event {
     HF_VE_START_UNKNOWN, /* gave up, or the deadline passed */
     HF_VE_SEEN_RUNNING,  /* on its home, or where we would not have put it while it had none */
     HF_VE_SEEN_CRASHED,
-    HF_VE_SEEN_ENDED,    /* destroyed by hand or shut down by the guest */
+    HF_VE_SEEN_ENDED, /* destroyed by hand or shut down by the guest */
     HF_VE_STOPPED,
     HF_VE_STOP_UNPROVED,
-    HF_VE_TIMER,         /* back-off over, or stable for long enough */
+    HF_VE_TIMER, /* back-off over, or stable for long enough */
     HF_VM_EVENTS
 };
 
@@ -138,7 +138,7 @@ enum hf_reason {
     HF_WHY_OPERATOR_MOVE,
     HF_WHY_DRAIN_MOVE,
     HF_WHY_HOST_LOST,
-    HF_WHY_LAST_INSTANT,     /* a lost node might have been told to start it in its last instant */
+    HF_WHY_LAST_INSTANT, /* a lost node might have been told to start it in its last instant */
     HF_WHY_PROVED_NOWHERE,
     HF_WHY_PLACED,
     HF_WHY_NO_NODE,
@@ -152,11 +152,11 @@ enum hf_reason {
     HF_WHY_FOUND_RUNNING,
     HF_WHY_STOPPED,
     HF_WHY_STOP_UNPROVED,
-    HF_WHY_STRAY,            /* runs where it must not: ordered off there */
+    HF_WHY_STRAY, /* runs where it must not: ordered off there */
     HF_WHY_STABLE,
     HF_WHY_BACKOFF_OVER,
     HF_WHY_RESTART_LIMIT,
-    HF_WHY_WATCH_UNKNOWN,    /* its node's VM monitor does not know any more */
+    HF_WHY_WATCH_UNKNOWN, /* its node's VM monitor does not know any more */
     HF_WHY_WATCH_KNOWN,
     /* refusals of an event or an order */
     HF_WHY_STALE_TOKEN,
@@ -170,24 +170,24 @@ enum hf_reason {
     HF_WHY_NOT_STOPPED,
     HF_WHY_NOT_RUNNING,
     HF_WHY_NO_FENCE_DEVICE,
-    HF_WHY_LINK_UNFIT,       /* corosync there is too old, unencrypted or counts other votes */
+    HF_WHY_LINK_UNFIT, /* corosync there is too old, unencrypted or counts other votes */
     HF_WHY_WOULD_LOSE_QUORUM,
-    HF_WHY_STILL_HEARD,      /* a person's word is refused while the node is heard */
+    HF_WHY_STILL_HEARD, /* a person's word is refused while the node is heard */
     HF_WHY_NOT_LOST,
     HF_WHY_BAD_TARGET,
-    HF_WHY_ALREADY,          /* nothing to do */
-    HF_WHY_VOTE_COUNTED,     /* a safety timer's expiry, waiting for a majority */
+    HF_WHY_ALREADY,      /* nothing to do */
+    HF_WHY_VOTE_COUNTED, /* a safety timer's expiry, waiting for a majority */
     HF_REASONS
 };
 
 /* The numbered rules of placement (DESIGN section 7): the same numbers in place.c and its test. */
 enum hf_rule {
-    HF_RULE_NONE = 0,    /* passed */
-    HF_RULE_1_MEMBER,    /* a ready member, not in maintenance, its VM monitor answers */
-    HF_RULE_2_PROOF,     /* no proof pending for this VM */
-    HF_RULE_3_AFFINITY,  /* allowed nodes, together, apart */
-    HF_RULE_4_LEGS,      /* needs the hardware inventory */
-    HF_RULE_5_NUMA,      /* needs the hardware inventory */
+    HF_RULE_NONE = 0,   /* passed */
+    HF_RULE_1_MEMBER,   /* a ready member, not in maintenance, its VM monitor answers */
+    HF_RULE_2_PROOF,    /* no proof pending for this VM */
+    HF_RULE_3_AFFINITY, /* allowed nodes, together, apart */
+    HF_RULE_4_LEGS,     /* needs the hardware inventory */
+    HF_RULE_5_NUMA,     /* needs the hardware inventory */
     HF_RULE_6_MEMORY,
     HF_RULES
 };

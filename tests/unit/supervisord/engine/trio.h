@@ -220,11 +220,11 @@ static inline hf_vm_uid running_on(struct hf_vm_def def, uint8_t n)
     return uid;
 }
 
-#define ck_state(uid_, state_)                                                                    \
-    ck_assert_msg(vm(uid_)->state == (state_), "vm is %s, not %s",                                \
+#define ck_state(uid_, state_)                                                                     \
+    ck_assert_msg(vm(uid_)->state == (state_), "vm is %s, not %s",                                 \
                   hf_vm_state_name(vm(uid_)->state), hf_vm_state_name(state_))
-#define ck_node(n_, state_)                                                                       \
-    ck_assert_msg(t.e.nodes[n_].state == (state_), "node is %s, not %s",                          \
+#define ck_node(n_, state_)                                                                        \
+    ck_assert_msg(t.e.nodes[n_].state == (state_), "node is %s, not %s",                           \
                   hf_node_state_name(t.e.nodes[n_].state), hf_node_state_name(state_))
 
 #endif
