@@ -526,7 +526,7 @@ static void json_kind(const struct history_record *record, struct hf_json *j)
         hf_json_str(j, "who", record->who);
         return;
     case HISTORY_PROGRESS:
-        hf_json_str(j, "phase", history_progress_name(record->progress));
+        hf_json_str(j, "progress", history_progress_name(record->progress));
         hf_json_u64(j, "pid", record->pid);
         return;
     case HISTORY_OUTCOME:

@@ -1,0 +1,249 @@
+#include "supervisord/ctl/cmd.h"
+
+#include "supervisord/base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one event as words ---- */
+
+/* "running -> waiting for proof", "fence-running", "vm-start applied" */
+static void event_what(const json_t *event, bool is_ascii, char *out, size_t cap)
+{
+    const char *kind = cmd_str(event, "kind"), *was = cmd_str(event, "was"),
+               *now = cmd_str(event, "now");
+
+    if (strcmp(kind, "change") == 0 && strcmp(was, now) != 0)
+        (void)snprintf(out, cap, "%s %s %s", was, is_ascii ? "->" : "\u2192", now);
+    else if (strcmp(kind, "change") == 0)
+        (void)snprintf(out, cap, "%s", cmd_str(event, "why"));
+    else if (strcmp(kind, "order") == 0)
+        (void)snprintf(out, cap, "order %s", cmd_true(event, "applied") ? "applied" : "refused");
+    else if (strcmp(kind, "progress") == 0)
+        (void)snprintf(out, cap, "%s", cmd_str(event, "progress"));
+    else if (strcmp(kind, "outcome") == 0)
+        (void)snprintf(out, cap, "order %s", cmd_str(event, "outcome"));
+    else
+        (void)snprintf(out, cap, "%s", kind);
+}
+
+static enum table_style event_style(const json_t *event)
+{
+    const char *kind = cmd_str(event, "kind");
+
+    if (strcmp(kind, "change") == 0)
+        return cmd_state_style(cmd_str(event, "now"));
+    if (strcmp(kind, "outcome") == 0 && strcmp(cmd_str(event, "outcome"), "done") != 0)
+        return TABLE_BAD;
+    return TABLE_PLAIN;
+}
+
+static void event_tail(const json_t *event, char *out, size_t cap)
+{
+    const char *node = cmd_str(event, "node");
+    const char *preposition = strcmp(cmd_str(event, "subject"), "node") == 0 ? "by" : "on";
+
+    if (node[0] != '\0')
+        (void)snprintf(out, cap, "%s  (%s %s)", cmd_str(event, "text"), preposition, node);
+    else
+        (void)snprintf(out, cap, "%s", cmd_str(event, "text"));
+}
+
+/* ---- events ---- */
+
+/* A stream has no end to measure: fixed columns, the text cut by nobody. */
+static void print_event(const struct cmd *cmd, const json_t *event, const char *now)
+{
+    char clock[40], what[128], tail[600];
+
+    if (json_object_get(event, "missed") != NULL) {
+        table_styled(stdout, &cmd->look, TABLE_WARN, "(%d events before %d are forgotten)",
+                     (int)cmd_int(event, "missed"), (int)cmd_int(event, "oldest"));
+        (void)fputc('\n', stdout);
+        return;
+    }
+    if (json_object_get(event, "kind") == NULL)
+        return;
+    cmd_clock(cmd_str(event, "time"), now, true, clock);
+    event_what(event, cmd->look.is_ascii, what, sizeof what);
+    event_tail(event, tail, sizeof tail);
+    table_styled(stdout, &cmd->look, TABLE_DIM, "%6d  %s  ", (int)cmd_int(event, "seq"), clock);
+    table_styled(stdout, &cmd->look, TABLE_BOLD, "%-10s", cmd_str(event, "name"));
+    (void)fputs("  ", stdout);
+    table_styled(stdout, &cmd->look, event_style(event), "%-28s", what);
+    (void)fputs("  ", stdout);
+    table_styled(stdout, &cmd->look, TABLE_PLAIN, "%s", tail);
+    (void)fputc('\n', stdout);
+    (void)fflush(stdout);
+}
+
+int cmd_events(const struct cmd *cmd)
+{
+    struct hf_ctl_request request;
+    struct cmd_link link;
+    enum hf_ctl_status status = cmd_link_open(&link, cmd->socket);
+    bool more = true;
+
+    memset(&request, 0, sizeof request);
+    request.verb = HF_CTL_EVENTS;
+    request.after = cmd->after;
+    request.follow = cmd->is_following;
+    if (cmd->subject != NULL)
+        (void)hf_str_copy(request.vm, sizeof request.vm, cmd->subject);
+    if (status == HF_CTL_OK)
+        status = cmd_link_send(&link, &request, -1);
+    while (status == HF_CTL_OK && more) {
+        json_t *record;
+
+        status = cmd_link_next(&link, cmd->is_following ? -1 : CMD_ANSWER_MS, &record, &more);
+        if (record == NULL && more && status == HF_CTL_OK) {
+            cmd_say("holdfastd does not answer in time");
+            status = HF_CTL_UNREACHABLE;
+        } else if (record != NULL && status != HF_CTL_OK) {
+            cmd_refusal(cmd, status, record);
+        } else if (record != NULL && cmd->is_json) {
+            cmd_print_json(record);
+        } else if (record != NULL) {
+            print_event(cmd, record, "");
+        }
+        json_decref(record);
+        if (ferror(stdout)) /* the reader has gone */
+            break;
+    }
+    cmd_link_close(&link);
+    return (int)status;
+}
+
+/* ---- why ---- */
+
+static void print_why_head(const struct cmd *cmd, const json_t *why)
+{
+    const json_t *entry = json_object_get(why, "entry");
+    const char *state = cmd_str(entry, "state"), *node = cmd_str(entry, "node"),
+               *proof = cmd_str(entry, "proof");
+    bool is_vm = strcmp(cmd_str(why, "subject"), "vm") == 0;
+    char clock[40] = "", age[24];
+
+    table_styled(stdout, &cmd->look, TABLE_BOLD, "%s", cmd_str(entry, "name"));
+    (void)fputs(" is ", stdout);
+    table_styled(stdout, &cmd->look, cmd_state_style(state), "%s", state);
+    if (node[0] != '\0')
+        (void)printf(" on %s", node);
+    if (cmd_str(entry, "since")[0] != '\0') {
+        cmd_clock(cmd_str(entry, "since"), cmd_str(why, "now"), false, clock);
+        cmd_age(cmd_int(entry, "since_ms"), age);
+        (void)printf(" since %s%s (%s)", cmd_true(entry, "since_exact") ? "" : "before ", clock,
+                     age);
+    }
+    (void)printf(": %s", cmd_str(entry, "why_text"));
+    if (is_vm)
+        (void)printf(" (start %d, failures %d)", (int)cmd_int(entry, "start_no"),
+                     (int)cmd_int(entry, "failures"));
+    else if (proof[0] != '\0')
+        (void)printf(" (last proof of death: %s)", proof);
+    (void)fputc('\n', stdout);
+}
+
+static int print_trail(const struct cmd *cmd, const json_t *why)
+{
+    const json_t *trail = json_object_get(why, "trail"), *event;
+    struct table *table = table_open(cmd->look);
+    char clock[40], what[128], tail[600];
+    size_t i;
+
+    if (table == NULL)
+        return HF_CTL_UNREACHABLE;
+    table_column(table, "", TABLE_LEFT, 0);
+    table_column(table, "", TABLE_CUT, 0);
+    table_column(table, "", TABLE_CUT, 0);
+    table_column(table, "", TABLE_WRAP, 0);
+    json_array_foreach(trail, i, event)
+    {
+        cmd_clock(cmd_str(event, "time"), cmd_str(why, "now"), true, clock);
+        event_what(event, cmd->look.is_ascii, what, sizeof what);
+        event_tail(event, tail, sizeof tail);
+        table_cell(table, TABLE_DIM, "%s", clock);
+        table_cell(table, TABLE_BOLD, "%s", cmd_str(event, "name"));
+        table_cell(table, event_style(event), "%s", what);
+        table_cell(table, TABLE_PLAIN, "%s", tail);
+    }
+    if (json_array_size(trail) == 0)
+        (void)puts("  Nothing has happened to it since this node's daemon started.");
+    table_print(table, false, stdout);
+    table_close(table);
+    return HF_CTL_OK;
+}
+
+static int print_placement(const struct cmd *cmd, const json_t *why)
+{
+    const json_t *placement = json_object_get(why, "placement"), *node;
+    const char *pick = cmd_str(placement, "pick");
+    struct table *table;
+    char need[24], memory[24];
+    size_t i;
+
+    if (!json_is_object(placement))
+        return HF_CTL_OK;
+    table = table_open(cmd->look);
+    if (table == NULL)
+        return HF_CTL_UNREACHABLE;
+    cmd_mib((uint64_t)cmd_int(placement, "need_mib"), need);
+    table_styled(stdout, &cmd->look, TABLE_BOLD, "If it had to be placed now (%s): %s", need,
+                 pick[0] != '\0' ? pick : "no node takes it");
+    (void)fputc('\n', stdout);
+    table_column(table, "", TABLE_CUT, 0);
+    table_column(table, "", TABLE_RIGHT, 0);
+    table_column(table, "", TABLE_WRAP, 0);
+    json_array_foreach(json_object_get(placement, "nodes"), i, node)
+    {
+        cmd_mib((uint64_t)cmd_int(node, "free_mib"), memory);
+        table_cell(table, TABLE_BOLD, "%s", cmd_str(node, "name"));
+        table_cell(table, TABLE_PLAIN, "%s free", memory);
+        table_cell(table, cmd_true(node, "passes") ? TABLE_GOOD : TABLE_WARN, "%s",
+                   cmd_str(node, "text"));
+    }
+    table_print(table, false, stdout);
+    table_close(table);
+    return HF_CTL_OK;
+}
+
+static void print_why_needs(const struct cmd *cmd, const json_t *why)
+{
+    const json_t *need;
+    size_t i;
+
+    json_array_foreach(json_object_get(why, "needs"), i, need)
+    {
+        const char *command = cmd_str(need, "command");
+
+        table_styled(stdout, &cmd->look, TABLE_BAD, "%s", cmd_str(need, "text"));
+        if (command[0] != '\0' && strncmp(command, "holdfast why ", 13) != 0)
+            table_styled(stdout, &cmd->look, TABLE_BOLD, "   %s", command);
+        (void)fputc('\n', stdout);
+    }
+}
+
+int cmd_why(const struct cmd *cmd)
+{
+    struct hf_ctl_request request;
+    enum hf_ctl_status status;
+    json_t *why;
+
+    memset(&request, 0, sizeof request);
+    request.verb = HF_CTL_WHY;
+    (void)hf_str_copy(request.vm, sizeof request.vm, cmd->words[0]);
+    (void)hf_str_copy(request.node, sizeof request.node, cmd->words[0]);
+    status = cmd_ask(cmd, &request, &why);
+    if (status != HF_CTL_OK)
+        return (int)status;
+    if (cmd->is_json) {
+        cmd_print_json(why);
+    } else {
+        print_why_head(cmd, why);
+        (void)print_trail(cmd, why);
+        (void)print_placement(cmd, why);
+        print_why_needs(cmd, why);
+    }
+    json_decref(why);
+    return HF_CTL_OK;
+}

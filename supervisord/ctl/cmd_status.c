@@ -1,0 +1,352 @@
+#include "supervisord/ctl/cmd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* `status` lists every VM of a small group; of a large one only those that are not as they should be,
+ * because the answer to "is anything wrong" must fit a screen. */
+enum { VMS_SHOWN = 12 };
+
+static void put_age(struct table *table, const json_t *entry)
+{
+    char age[24];
+
+    if (!json_is_integer(json_object_get(entry, "since_ms"))) {
+        table_cell(table, TABLE_DIM, "-");
+        return;
+    }
+    cmd_age(cmd_int(entry, "since_ms"), age);
+    table_cell(table, TABLE_PLAIN, "%s%s", cmd_true(entry, "since_exact") ? "" : "> ", age);
+}
+
+/* ---- the first line ---- */
+
+static void print_head(const struct cmd *cmd, const json_t *status)
+{
+    const json_t *group = json_object_get(status, "group");
+    const struct table_look *look = &cmd->look;
+    bool is_quorate = cmd_true(group, "quorate");
+
+    table_styled(stdout, look, TABLE_BOLD, "%s", cmd_str(group, "name"));
+    (void)fputs("   ", stdout);
+    if (json_object_get(group, "nodes_count") == NULL)
+        table_styled(stdout, look, TABLE_BAD, "no state (%s)", cmd_str(group, "phase"));
+    else if (is_quorate)
+        table_styled(stdout, look, TABLE_GOOD, "quorate %d/%d", (int)cmd_int(group, "present_count"),
+                     (int)cmd_int(group, "nodes_count"));
+    else
+        table_styled(stdout, look, TABLE_BAD, "NOT QUORATE (%s)", cmd_str(group, "phase"));
+    if (json_object_get(group, "armed") != NULL) {
+        (void)fputs("   ", stdout);
+        if (cmd_true(group, "armed"))
+            table_styled(stdout, look, TABLE_GOOD, "armed");
+        else
+            table_styled(stdout, look, TABLE_WARN, "DISARMED");
+        if (cmd_true(group, "startup_grace"))
+            table_styled(stdout, look, TABLE_WARN, "   start-up grace");
+        (void)printf("   epoch %d", (int)cmd_int(group, "epoch"));
+    }
+    table_styled(stdout, look, TABLE_DIM, "   seen from %s", cmd_str(status, "node"));
+    (void)fputc('\n', stdout);
+}
+
+/* ---- nodes ---- */
+
+static void put_memory(struct table *table, const json_t *node)
+{
+    char free_text[24], total_text[24];
+
+    if (cmd_int(node, "memory_mib") == 0) {
+        table_cell(table, TABLE_DIM, "not known");
+        return;
+    }
+    cmd_mib((uint64_t)cmd_int(node, "free_mib"), free_text);
+    cmd_mib((uint64_t)cmd_int(node, "memory_mib"), total_text);
+    table_cell(table, TABLE_PLAIN, "%s of %s", free_text, total_text);
+}
+
+/* What a reader must know beside the state, shortest first; "" when all is well. */
+static void put_remarks(struct table *table, const json_t *node)
+{
+    const json_t *fencing = json_object_get(node, "fencing");
+    bool is_member = strcmp(cmd_str(node, "state"), "member") == 0;
+    char text[256];
+
+    (void)snprintf(text, sizeof text, "%s%s%s%s",
+                   cmd_true(node, "maintenance") ? "maintenance  " : "",
+                   is_member && !cmd_true(node, "vm_watch") ? "VM monitor silent  " : "",
+                   is_member && !cmd_true(node, "link_fit") ? "link unfit  " : "",
+                   is_member && !cmd_true(node, "config_same") ? "file differs  " : "");
+    if (json_is_object(fencing))
+        (void)snprintf(text, sizeof text, "fenced by %s, level %d, %d failed",
+                       json_is_string(json_object_get(fencing, "actor")) ? cmd_str(fencing, "actor")
+                                                                         : "nobody yet",
+                       (int)cmd_int(fencing, "level"), (int)cmd_int(fencing, "attempts"));
+    else if (json_is_string(json_object_get(node, "proof")) && !is_member)
+        (void)snprintf(text, sizeof text, "proof: %s", cmd_str(node, "proof"));
+    table_cell(table, TABLE_WARN, "%s", text);
+}
+
+static void put_fence_levels(struct table *table, const json_t *node)
+{
+    int levels = (int)cmd_int(node, "fence_levels");
+
+    if (levels == 0)
+        table_cell(table, TABLE_WARN, "none");
+    else
+        table_cell(table, TABLE_PLAIN, "%d level%s", levels, levels == 1 ? "" : "s");
+}
+
+static int print_nodes(const struct cmd *cmd, const json_t *status, const char *title)
+{
+    const json_t *nodes = json_object_get(status, "nodes"), *node;
+    struct table *table = table_open(cmd->look);
+    size_t i;
+
+    if (table == NULL)
+        return HF_CTL_UNREACHABLE;
+    table_column(table, title, TABLE_CUT, 0);
+    table_column(table, "state", TABLE_LEFT, 0);
+    table_column(table, "since", TABLE_RIGHT, 0);
+    table_column(table, "VMs", TABLE_RIGHT, 1);
+    table_column(table, "free memory", TABLE_RIGHT, 2);
+    table_column(table, "cores", TABLE_RIGHT, 4);
+    table_column(table, "fencing", TABLE_LEFT, 3);
+    table_column(table, "", TABLE_WRAP, 0);
+    json_array_foreach(nodes, i, node)
+    {
+        const char *state = cmd_str(node, "state");
+
+        table_cell(table, TABLE_BOLD, "%s", cmd_str(node, "name"));
+        table_cell(table, cmd_state_style(state), "%s", state);
+        put_age(table, node);
+        table_cell(table, TABLE_PLAIN, "%d", (int)cmd_int(node, "vms_running"));
+        put_memory(table, node);
+        table_cell(table, TABLE_PLAIN, "%d", (int)cmd_int(node, "cores"));
+        put_fence_levels(table, node);
+        put_remarks(table, node);
+    }
+    if (json_array_size(nodes) == 0)
+        (void)printf("%s: this node has no state of the group yet\n", title);
+    else
+        table_print(table, true, stdout);
+    table_close(table);
+    return HF_CTL_OK;
+}
+
+/* ---- VMs ---- */
+
+static bool vm_is_as_wanted(const json_t *vm)
+{
+    return strcmp(cmd_str(vm, "state"), cmd_str(vm, "desire")) == 0;
+}
+
+static void put_vm(struct table *table, const json_t *vm)
+{
+    const char *state = cmd_str(vm, "state"), *node = cmd_str(vm, "node");
+    char memory[24];
+
+    cmd_mib((uint64_t)cmd_int(vm, "memory_mib"), memory);
+    table_cell(table, TABLE_BOLD, "%s", cmd_str(vm, "name"));
+    table_cell(table, cmd_state_style(state), "%s", state);
+    table_cell(table, node[0] != '\0' ? TABLE_PLAIN : TABLE_DIM, "%s", node[0] != '\0' ? node : "-");
+    put_age(table, vm);
+    table_cell(table, TABLE_PLAIN, "%s", memory);
+    table_cell(table, TABLE_PLAIN, "%d", (int)cmd_int(vm, "priority"));
+    table_cell(table, TABLE_PLAIN, "%d", (int)cmd_int(vm, "start_no"));
+    table_cell(table, cmd_int(vm, "failures") > 0 ? TABLE_WARN : TABLE_DIM, "%d",
+               (int)cmd_int(vm, "failures"));
+    table_cell(table, TABLE_DIM, "%s", cmd_str(vm, "why_text"));
+}
+
+static int print_vms(const struct cmd *cmd, const json_t *status, const char *title,
+                     bool only_odd)
+{
+    const json_t *vms = json_object_get(status, "vms"), *vm;
+    struct table *table = table_open(cmd->look);
+    size_t i, shown = 0;
+
+    if (table == NULL)
+        return HF_CTL_UNREACHABLE;
+    table_column(table, title, TABLE_CUT, 0);
+    table_column(table, "state", TABLE_LEFT, 0);
+    table_column(table, "node", TABLE_CUT, 0);
+    table_column(table, "since", TABLE_RIGHT, 1);
+    table_column(table, "memory", TABLE_RIGHT, 3);
+    table_column(table, "priority", TABLE_RIGHT, 5);
+    table_column(table, "starts", TABLE_RIGHT, 4);
+    table_column(table, "failures", TABLE_RIGHT, 4);
+    table_column(table, "why", TABLE_WRAP, 2);
+    json_array_foreach(vms, i, vm)
+    {
+        if (only_odd && vm_is_as_wanted(vm))
+            continue;
+        put_vm(table, vm);
+        shown++;
+    }
+    if (shown > 0)
+        table_print(table, true, stdout);
+    table_close(table);
+    return HF_CTL_OK;
+}
+
+/* "VMS   12 running · 1 waiting for proof · 1 held" */
+static void print_vm_counts(const struct cmd *cmd, const json_t *vms)
+{
+    static const char *const states[] = {"running",  "starting", "stopping",    "placing",
+                                         "waiting for proof", "unplaceable", "failed", "held",
+                                         "stopped"};
+    const char *separator = "   ";
+    const json_t *vm;
+    size_t i;
+
+    table_styled(stdout, &cmd->look, TABLE_BOLD, "VMS");
+    for (size_t s = 0; s < sizeof states / sizeof states[0]; s++) {
+        int count = 0;
+
+        json_array_foreach(vms, i, vm)
+            count += strcmp(cmd_str(vm, "state"), states[s]) == 0;
+        if (count == 0)
+            continue;
+        (void)fputs(separator, stdout);
+        table_styled(stdout, &cmd->look, cmd_state_style(states[s]), "%d %s", count, states[s]);
+        separator = cmd->look.is_ascii ? ", " : " \u00b7 ";
+    }
+    if (json_array_size(vms) == 0)
+        (void)fputs("   none yet: holdfast vm add FILE", stdout);
+    (void)fputc('\n', stdout);
+}
+
+/* ---- what needs a person ---- */
+
+static void print_need(const struct cmd *cmd, const json_t *need, const char *now, unsigned indent)
+{
+    bool is_error = strcmp(cmd_str(need, "severity"), "error") == 0;
+    const char *command = cmd_str(need, "command"), *since = cmd_str(need, "since");
+    char age[24], clock[40];
+    unsigned name_width = table_text_width(cmd_str(need, "name"));
+
+    (void)fputs("  ", stdout);
+    table_styled(stdout, &cmd->look, is_error ? TABLE_BAD : TABLE_WARN, "%s",
+                 cmd_str(need, "name"));
+    (void)printf("%*s", (int)(indent > name_width + 2 ? indent - name_width - 2 : 1), "");
+    table_wrap(stdout, cmd_str(need, "text"), cmd->look.width, indent);
+    if (since[0] == '\0' && command[0] == '\0')
+        return;
+    (void)printf("%*s", (int)indent, "");
+    if (since[0] != '\0') {
+        cmd_clock(since, now, false, clock);
+        cmd_age(cmd_int(need, "since_ms"), age);
+        table_styled(stdout, &cmd->look, TABLE_DIM, "since %s (%s)%s", clock, age,
+                     command[0] != '\0' ? "   " : "");
+    }
+    table_styled(stdout, &cmd->look, TABLE_BOLD, "%s", command);
+    (void)fputc('\n', stdout);
+}
+
+static void print_needs(const struct cmd *cmd, const json_t *status)
+{
+    const json_t *needs = json_object_get(status, "needs"), *need;
+    unsigned indent = 6;
+    size_t i;
+
+    if (json_array_size(needs) == 0) {
+        table_styled(stdout, &cmd->look, TABLE_GOOD, "Nothing needs you.");
+        (void)fputc('\n', stdout);
+        return;
+    }
+    json_array_foreach(needs, i, need)
+    {
+        unsigned width = table_text_width(cmd_str(need, "name")) + 4;
+
+        if (width > indent)
+            indent = width;
+    }
+    if (indent > 24)
+        indent = 24;
+    table_styled(stdout, &cmd->look, TABLE_BOLD, "NEEDS YOU");
+    (void)fputc('\n', stdout);
+    json_array_foreach(needs, i, need)
+        print_need(cmd, need, cmd_str(status, "now"), indent);
+}
+
+/* ---- commands ---- */
+
+static enum hf_ctl_status get_status(const struct cmd *cmd, json_t **status)
+{
+    struct hf_ctl_request request;
+
+    memset(&request, 0, sizeof request);
+    request.verb = HF_CTL_STATUS;
+    return cmd_ask(cmd, &request, status);
+}
+
+int cmd_status(const struct cmd *cmd)
+{
+    json_t *status;
+    enum hf_ctl_status code = get_status(cmd, &status);
+    const json_t *vms;
+
+    if (code != HF_CTL_OK)
+        return (int)code;
+    if (cmd->is_json) {
+        cmd_print_json(status);
+    } else {
+        vms = json_object_get(status, "vms");
+        print_head(cmd, status);
+        (void)fputc('\n', stdout);
+        (void)print_nodes(cmd, status, "NODES");
+        (void)fputc('\n', stdout);
+        print_vm_counts(cmd, vms);
+        (void)print_vms(cmd, status, "", json_array_size(vms) > VMS_SHOWN);
+        (void)fputc('\n', stdout);
+        print_needs(cmd, status);
+    }
+    json_decref(status);
+    return HF_CTL_OK;
+}
+
+/* A part of the status document, with the words that date it. */
+static void print_part(const json_t *status, const char *part)
+{
+    json_t *cut = json_object();
+
+    (void)json_object_set(cut, "version", json_object_get(status, "version"));
+    (void)json_object_set(cut, "now", json_object_get(status, "now"));
+    (void)json_object_set(cut, "node", json_object_get(status, "node"));
+    (void)json_object_set(cut, part, json_object_get(status, part));
+    cmd_print_json(cut);
+    json_decref(cut);
+}
+
+int cmd_nodes(const struct cmd *cmd)
+{
+    json_t *status;
+    enum hf_ctl_status code = get_status(cmd, &status);
+
+    if (code != HF_CTL_OK)
+        return (int)code;
+    if (cmd->is_json)
+        print_part(status, "nodes");
+    else
+        code = (enum hf_ctl_status)print_nodes(cmd, status, "node");
+    json_decref(status);
+    return (int)code;
+}
+
+int cmd_vms(const struct cmd *cmd)
+{
+    json_t *status;
+    enum hf_ctl_status code = get_status(cmd, &status);
+
+    if (code != HF_CTL_OK)
+        return (int)code;
+    if (cmd->is_json)
+        print_part(status, "vms");
+    else if (json_array_size(json_object_get(status, "vms")) == 0)
+        (void)puts("No VMs yet. Add one: holdfast vm add FILE");
+    else
+        code = (enum hf_ctl_status)print_vms(cmd, status, "VM", false);
+    json_decref(status);
+    return (int)code;
+}

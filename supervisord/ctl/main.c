@@ -1,0 +1,433 @@
+/* main.c - the `holdfast` command: which verb, which options, how wide is the terminal. */
+#include "supervisord/ctl/cmd.h"
+
+#include "supervisord/base/str.h"
+
+#include <getopt.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum option_id {
+    O_JSON = 1,
+    O_SOCKET,
+    O_HELP,
+    O_VERSION,
+    O_WAIT,
+    O_TIMEOUT,
+    O_YES,
+    O_REASON,
+    O_FOLLOW,
+    O_AFTER,
+    O_SUBJECT,
+    O_FOR,
+    O_FILE,
+    O_NAME,
+    O_MEMORY,
+    O_PRIORITY,
+    O_APART,
+    O_TOGETHER,
+    O_ALLOWED,
+    O_PREFERRED,
+    O_RESTARTS_HERE,
+    O_RESTARTS_MAX,
+    O_STOP_GRACE,
+    O_STOPPED,
+    O_IDS
+};
+
+static const struct option options[] = {
+    {"json", no_argument, NULL, O_JSON},
+    {"socket", required_argument, NULL, O_SOCKET},
+    {"help", no_argument, NULL, O_HELP},
+    {"version", no_argument, NULL, O_VERSION},
+    {"wait", no_argument, NULL, O_WAIT},
+    {"timeout", required_argument, NULL, O_TIMEOUT},
+    {"yes", no_argument, NULL, O_YES},
+    {"reason", required_argument, NULL, O_REASON},
+    {"follow", no_argument, NULL, O_FOLLOW},
+    {"after", required_argument, NULL, O_AFTER},
+    {"subject", required_argument, NULL, O_SUBJECT},
+    {"for", required_argument, NULL, O_FOR},
+    {"file", no_argument, NULL, O_FILE},
+    {"name", required_argument, NULL, O_NAME},
+    {"memory", required_argument, NULL, O_MEMORY},
+    {"priority", required_argument, NULL, O_PRIORITY},
+    {"apart", required_argument, NULL, O_APART},
+    {"together", required_argument, NULL, O_TOGETHER},
+    {"allowed", required_argument, NULL, O_ALLOWED},
+    {"preferred", required_argument, NULL, O_PREFERRED},
+    {"restarts-here", required_argument, NULL, O_RESTARTS_HERE},
+    {"restarts-max", required_argument, NULL, O_RESTARTS_MAX},
+    {"stop-grace", required_argument, NULL, O_STOP_GRACE},
+    {"stopped", no_argument, NULL, O_STOPPED},
+    {NULL, 0, NULL, 0},
+};
+
+#define BIT(option) (1u << (option))
+
+enum {
+    ANY = BIT(O_JSON) | BIT(O_SOCKET) | BIT(O_HELP) | BIT(O_VERSION),
+    ORDER = ANY | BIT(O_WAIT) | BIT(O_TIMEOUT) | BIT(O_REASON),
+    ADD = ORDER | BIT(O_NAME) | BIT(O_MEMORY) | BIT(O_PRIORITY) | BIT(O_APART) | BIT(O_TOGETHER) |
+          BIT(O_ALLOWED) | BIT(O_PREFERRED) | BIT(O_RESTARTS_HERE) | BIT(O_RESTARTS_MAX) |
+          BIT(O_STOP_GRACE) | BIT(O_STOPPED),
+};
+
+struct verb {
+    const char *first, *second; /* second NULL: one word */
+    unsigned least, most;       /* words after the verb */
+    unsigned options;
+    int (*run)(const struct cmd *cmd);
+    const char *usage, *line;   /* arguments; what it does, in a line */
+    const char *more;           /* for --help; NULL = nothing */
+};
+
+static const char help_order[] =
+    "  --wait             wait until it is reached; after two seconds the terminal shows how far\n"
+    "  --timeout TIME     wait at most so long (2min)\n"
+    "  --reason TEXT      kept in the history\n";
+
+static const char help_add[] =
+    "FILE is the domain's XML (\"-\": stdin). NAME, if given, must be the name in it.\n"
+    "The VM is started at once, unless --stopped. Its domain must not be defined in libvirt with\n"
+    "autostart: from now on Holdfast says where it runs.\n"
+    "  --stopped          only add it\n"
+    "  --memory SIZE      promised on its node, like 16GiB (default: <memory> of the XML)\n"
+    "  --priority N       0 to 1000, higher starts first (100)\n"
+    "  --apart GROUP      never two VMs of this group on one node\n"
+    "  --together GROUP   all VMs of this group on one node\n"
+    "  --allowed A,B      only on these nodes\n"
+    "  --preferred NODE   there if the rules allow it\n"
+    "  --restarts-here N  failures on one node before it tries another (2)\n"
+    "  --restarts-max N   failures in all before it is given up (5)\n"
+    "  --stop-grace TIME  for the guest to shut down before it is destroyed (30s)\n";
+
+static const char help_events[] =
+    "  -f, --follow       go on with what comes\n"
+    "  --after N          only events above this number\n"
+    "  --subject NAME     only about this node or VM\n"
+    "With --json: one object a line; the first tells life, oldest and newest. Numbers have no gap in\n"
+    "one life of the daemon; what the reader was too slow for is told as {\"missed\": N}.\n";
+
+static const char help_fence[] =
+    "Cuts its power through its fence devices; its VMs are started elsewhere.\n"
+    "  --yes              do not ask (needed without a terminal)\n";
+
+static const char help_confirm[] =
+    "For a node that is lost and cannot be fenced: after you have made sure that it is off.\n"
+    "Refused while the node is heard. If it is not off, its VMs run twice.\n"
+    "  --reason TEXT      how you know; required\n"
+    "  --yes              do not ask (needed without a terminal)\n";
+
+static const char help_drain[] =
+    "Moves its VMs away, one after the other, and places none there.\n"
+    "  --for TIME         ends by itself after so long, with an alarm (default: the policy's most)\n";
+
+static const struct verb verbs[] = {
+    {"status", NULL, 0, 0, ANY, cmd_status, "", "is anything wrong, since when, what to type next",
+     NULL},
+    {"nodes", NULL, 0, 0, ANY, cmd_nodes, "", "the nodes", NULL},
+    {"vms", NULL, 0, 0, ANY, cmd_vms, "", "the VMs", NULL},
+    {"why", NULL, 1, 1, ANY, cmd_why, "VM|NODE", "how it came to be as it is, and where it could go",
+     NULL},
+    {"events", NULL, 0, 0, ANY | BIT(O_FOLLOW) | BIT(O_AFTER) | BIT(O_SUBJECT), cmd_events, "[-f]",
+     "what happened, as this node saw it", help_events},
+    {"vm", "add", 1, 2, ADD, cmd_vm_add, "[NAME] FILE", "put a VM under Holdfast and start it",
+     help_add},
+    {"vm", "remove", 1, 1, ORDER, cmd_vm_remove, "VM", "take a stopped VM out of Holdfast", NULL},
+    {"vm", "start", 1, 1, ORDER, cmd_vm_start, "VM", "want it running; also after held or failed",
+     NULL},
+    {"vm", "stop", 1, 1, ORDER, cmd_vm_stop, "VM", "want it stopped", NULL},
+    {"vm", "move", 1, 2, ORDER, cmd_vm_move, "VM [NODE]", "stop it and start it elsewhere", NULL},
+    {"drain", NULL, 1, 1, ORDER | BIT(O_FOR), cmd_drain, "NODE", "put a node into maintenance",
+     help_drain},
+    {"undrain", NULL, 1, 1, ORDER, cmd_undrain, "NODE", "end its maintenance (moves nothing back)",
+     NULL},
+    {"arm", NULL, 0, 0, ORDER, cmd_arm, "", "fence lost nodes and restart their VMs", NULL},
+    {"disarm", NULL, 0, 0, ORDER, cmd_disarm, "", "watch only: fence nothing, restart nothing",
+     NULL},
+    {"fence", "confirm", 1, 1, ORDER | BIT(O_YES), cmd_fence_confirm, "NODE --reason TEXT",
+     "say that a lost node is off", help_confirm},
+    {"fence", NULL, 1, 1, ORDER | BIT(O_YES), cmd_fence, "NODE", "power a node off", help_fence},
+    {"config", "check", 0, 1, ANY, cmd_config_check, "[FILE]", "is this cluster file good", NULL},
+    {"config", "show", 0, 1, ANY | BIT(O_FILE), cmd_config_show, "[--file [FILE]]",
+     "the running configuration, or a file's, every key spelled out", NULL},
+};
+
+enum { VERBS = sizeof verbs / sizeof verbs[0] };
+
+static void print_help(void)
+{
+    (void)puts("holdfast - keeps trading VMs running on a group of nodes\n"
+               "\n"
+               "usage: holdfast VERB [ARGUMENTS] [--json] [--socket PATH]\n");
+    for (size_t i = 0; i < VERBS; i++) {
+        char left[64];
+
+        (void)snprintf(left, sizeof left, "%s%s%s %s", verbs[i].first,
+                       verbs[i].second != NULL ? " " : "",
+                       verbs[i].second != NULL ? verbs[i].second : "", verbs[i].usage);
+        (void)printf("  %-34s %s\n", left, verbs[i].line);
+    }
+    (void)puts("\nMore about one: holdfast VERB --help\n"
+               "Exit codes: 0 done, 1 refused or not reached, 2 bad arguments or file,\n"
+               "            3 no daemon or no answer, 4 not quorate, 5 not allowed");
+}
+
+static void print_verb_help(const struct verb *verb)
+{
+    (void)printf("usage: holdfast %s%s%s %s\n%s\n", verb->first, verb->second != NULL ? " " : "",
+                 verb->second != NULL ? verb->second : "", verb->usage, verb->line);
+    if (verb->more != NULL)
+        (void)printf("\n%s", verb->more);
+    if ((verb->options & BIT(O_WAIT)) != 0)
+        (void)printf("%s%s", verb->more != NULL ? "" : "\n", help_order);
+    (void)printf("  --json             for programs: see the README of supervisord/ctl\n"
+                 "  --socket PATH      of the daemon (%s)\n",
+                 CMD_SOCKET);
+}
+
+/* ---- options ---- */
+
+static bool set_number_option(const char *name, const char *text, uint64_t *out)
+{
+    if (hf_str_to_u64(text, INT64_MAX, out))
+        return true;
+    cmd_say("--%s '%s' is not a number", name, text);
+    return false;
+}
+
+static bool set_timeout(struct cmd *cmd, const char *text)
+{
+    cmd->has_timeout = hf_str_to_ms(text, &cmd->timeout_ms) && cmd->timeout_ms <= INT32_MAX;
+    if (!cmd->has_timeout)
+        cmd_say("--timeout '%s' is not a duration: write it like 30s or 5min", text);
+    return cmd->has_timeout;
+}
+
+static const char **text_option(struct cmd *cmd, enum option_id id)
+{
+    switch (id) {
+    case O_SOCKET:
+        return &cmd->socket;
+    case O_REASON:
+        return &cmd->reason;
+    case O_SUBJECT:
+        return &cmd->subject;
+    case O_FOR:
+        return &cmd->for_;
+    case O_NAME:
+        return &cmd->name;
+    case O_MEMORY:
+        return &cmd->memory;
+    case O_PRIORITY:
+        return &cmd->priority;
+    case O_APART:
+        return &cmd->apart;
+    case O_TOGETHER:
+        return &cmd->together;
+    case O_ALLOWED:
+        return &cmd->allowed;
+    case O_PREFERRED:
+        return &cmd->preferred;
+    case O_RESTARTS_HERE:
+        return &cmd->restarts_here;
+    case O_RESTARTS_MAX:
+        return &cmd->restarts_max;
+    case O_STOP_GRACE:
+        return &cmd->stop_grace;
+    case O_JSON:
+    case O_HELP:
+    case O_VERSION:
+    case O_WAIT:
+    case O_TIMEOUT:
+    case O_YES:
+    case O_FOLLOW:
+    case O_AFTER:
+    case O_FILE:
+    case O_STOPPED:
+    case O_IDS:
+        break;
+    }
+    return NULL;
+}
+
+static bool set_option(struct cmd *cmd, enum option_id id, const char *text)
+{
+    const char **place = text_option(cmd, id);
+
+    if (place != NULL)
+        *place = text;
+    cmd->is_json |= id == O_JSON;
+    cmd->is_waiting |= id == O_WAIT;
+    cmd->is_yes |= id == O_YES;
+    cmd->is_following |= id == O_FOLLOW;
+    cmd->is_file |= id == O_FILE;
+    cmd->is_stopped |= id == O_STOPPED;
+    if (id == O_AFTER)
+        return set_number_option("after", text, &cmd->after);
+    return id != O_TIMEOUT || set_timeout(cmd, text);
+}
+
+/* False: printed. given: bit per option. words: what is not an option. */
+static bool read_options(int argc, char **argv, struct cmd *cmd, unsigned *given)
+{
+    int id;
+
+    *given = 0;
+    opterr = 0;
+    while ((id = getopt_long(argc, argv, ":f", options, NULL)) != -1) {
+        if (id == 'f')
+            id = O_FOLLOW;
+        if (id == ':' || id == '?') {
+            const char *word = argv[optind - 1];
+
+            cmd_say(id == ':' ? "%s needs a value" : "unknown option %s, see: holdfast --help", word);
+            return false;
+        }
+        *given |= BIT(id);
+        if (!set_option(cmd, (enum option_id)id, optarg))
+            return false;
+    }
+    return true;
+}
+
+/* ---- verbs ---- */
+
+static const struct verb *find_verb(int count, char **words, unsigned *taken)
+{
+    for (size_t i = 0; i < VERBS; i++) {
+        const struct verb *verb = &verbs[i];
+
+        if (count < 1 || strcmp(verb->first, words[0]) != 0)
+            continue;
+        if (verb->second == NULL) {
+            *taken = 1;
+            return verb;
+        }
+        if (count >= 2 && strcmp(verb->second, words[1]) == 0) {
+            *taken = 2;
+            return verb;
+        }
+    }
+    return NULL;
+}
+
+static void say_unknown_verb(int count, char **words)
+{
+    const char *near = NULL;
+    unsigned least = 3;
+    bool is_group = false;
+
+    for (size_t i = 0; i < VERBS; i++) {
+        unsigned distance = hf_str_distance(words[0], verbs[i].first);
+
+        is_group |= distance == 0 && verbs[i].second != NULL;
+        if (distance < least) {
+            least = distance;
+            near = verbs[i].first;
+        }
+    }
+    if (is_group)
+        cmd_say("'%s%s%s' is not a command, see: holdfast --help", words[0], count > 1 ? " " : "",
+                count > 1 ? words[1] : "");
+    else if (near != NULL)
+        cmd_say("'%s' is not a command (did you mean '%s'?)", words[0], near);
+    else
+        cmd_say("'%s' is not a command, see: holdfast --help", words[0]);
+}
+
+static bool options_fit(const struct verb *verb, unsigned given)
+{
+    for (const struct option *option = options; option->name != NULL; option++) {
+        if ((given & BIT(option->val)) != 0 && (verb->options & BIT(option->val)) == 0) {
+            cmd_say("--%s does not go with '%s%s%s'", option->name, verb->first,
+                    verb->second != NULL ? " " : "", verb->second != NULL ? verb->second : "");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool words_fit(const struct verb *verb, unsigned count)
+{
+    if (count >= verb->least && count <= verb->most)
+        return true;
+    cmd_say("usage: holdfast %s%s%s %s", verb->first, verb->second != NULL ? " " : "",
+            verb->second != NULL ? verb->second : "", verb->usage);
+    return false;
+}
+
+/* ---- the terminal ---- */
+
+static void look_around(struct cmd *cmd)
+{
+    struct winsize size;
+    const char *no_color = getenv("NO_COLOR"), *columns = getenv("COLUMNS"),
+               *term = getenv("TERM");
+    uint64_t width = 0;
+
+    (void)setlocale(LC_CTYPE, "");
+    cmd->look.is_ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+    cmd->look.is_coloured = isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0') &&
+                            term != NULL && strcmp(term, "dumb") != 0;
+    cmd->is_terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+    if (columns != NULL && hf_str_to_u64(columns, TABLE_WIDTH_MAX, &width) && width > 0)
+        cmd->look.width = (unsigned)width;
+    else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        cmd->look.width = size.ws_col;
+    else
+        cmd->look.width = isatty(STDOUT_FILENO) ? 80 : 160; /* into a pipe: nothing is cut early */
+}
+
+static int run(const struct verb *verb, struct cmd *cmd, unsigned given, int count, char **words)
+{
+    if ((given & BIT(O_HELP)) != 0) {
+        print_verb_help(verb);
+        return HF_CTL_OK;
+    }
+    if (!options_fit(verb, given) || !words_fit(verb, (unsigned)count))
+        return HF_CTL_USAGE;
+    cmd->words_count = (unsigned)count;
+    for (int i = 0; i < count; i++)
+        cmd->words[i] = words[i];
+    return verb->run(cmd);
+}
+
+int main(int argc, char **argv)
+{
+    struct cmd cmd;
+    const struct verb *verb;
+    unsigned given, taken = 0;
+    int code;
+
+    memset(&cmd, 0, sizeof cmd);
+    cmd.socket = CMD_SOCKET;
+    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen at the write */
+    look_around(&cmd);
+    if (!read_options(argc, argv, &cmd, &given))
+        return HF_CTL_USAGE;
+    if ((given & BIT(O_VERSION)) != 0) {
+        (void)printf("holdfast %s (ruleset %u, protocol %d)\n", HF_VERSION, HF_RULESET,
+                     HF_CTL_VERSION);
+        return HF_CTL_OK;
+    }
+    if (argc == optind) {
+        print_help();
+        return (given & BIT(O_HELP)) != 0 ? HF_CTL_OK : HF_CTL_USAGE;
+    }
+    verb = find_verb(argc - optind, argv + optind, &taken);
+    if (verb == NULL) {
+        say_unknown_verb(argc - optind, argv + optind);
+        return HF_CTL_USAGE;
+    }
+    code = run(verb, &cmd, given, argc - optind - (int)taken, argv + optind + taken);
+    if (fflush(stdout) != 0 && code == HF_CTL_OK)
+        code = HF_CTL_UNREACHABLE;
+    return code;
+}
