@@ -122,15 +122,17 @@ void replica_doubt(struct replica *r, const char *why)
     replica_enter(r, STAGE_DOUBT, REPLICA_GREETING, why);
 }
 
-/* A gap in our own time is our pause, not the peers' silence. */
+/* Called long after our deadline: we were paused, not the peers silent. */
 static void note_time(struct replica *r, hf_time now)
 {
-    if (hf_time_since_ms(now, r->now_last) > r->settings.mute_after_ms / 2) {
-        beat_paused(r, now);
-        if (r->stage_due.ns != REPLICA_NEVER.ns)
-            r->stage_due = hf_time_add_ms(now, r->settings.hello_wait_ms);
-    }
+    hf_time due = replica_deadline(r);
+
     r->now_last = now;
+    if (due.ns == REPLICA_NEVER.ns || hf_time_since_ms(now, due) <= r->settings.mute_after_ms / 2)
+        return;
+    beat_paused(r, now);
+    if (r->stage_due.ns != REPLICA_NEVER.ns)
+        r->stage_due = hf_time_add_ms(now, r->settings.hello_wait_ms);
 }
 
 /* ---- start ---- */
