@@ -1,0 +1,518 @@
+/* checker.c - see checker.h. Every rule says what it compares; a rule that cannot be judged from
+ * physical truth is not here. */
+#include "tests/sim/checker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisord/base/hash.h"
+#include "supervisord/model/names.h"
+#include "supervisord/wire/event.h"
+#include "tests/sim/sim.h"
+
+enum {
+    DIGEST_EVERY = 8,       /* a digest costs a whole save: every so many steps */
+    DECISION_BYTES = 1 << 16,
+    STEPS_A_MINUTE = 4000,  /* measured: the busiest fault storms stay below a quarter of it */
+    START_SLACK = 4,        /* results that came late or twice count as failures of their own */
+};
+
+void checker_open(struct sim *s)
+{
+    struct checker_step *step = calloc(CHECKER_STEPS, sizeof *step);
+    if (step == NULL)
+        abort();
+    s->check = (struct checker){.step = step};
+    for (unsigned n = 0; n < HF_NODES_MAX; n++)
+        s->check.fence[n].on_since = 1;
+}
+
+void checker_close(struct sim *s)
+{
+    free(s->check.step);
+}
+
+/* ---- S1, S2 and restart limits: what physically happens to VMs ---- */
+
+static bool lock_holds(struct sim *s, hf_node other, hf_vm_uid uid, struct hf_token token)
+{
+    const struct vm_process *p = &s->world.host[other.ix].vm[uid];
+    /* A person started it and the order is older than the engine's knowledge of that: nobody can
+     * know better, and the image's lock refuses the second start. */
+    if (p->start_no != 0 || (p->known_seq != 0 && p->known_seq < token.seq))
+        return false;
+    faults_count(s, FAULT_T4);
+    return true;
+}
+
+bool checker_vm_starts(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_no,
+                       struct hf_token token)
+{
+    struct checker_vm *v = &s->check.vm[uid];
+    hf_nodes others = (hf_nodes)(world_running_on(s, uid) & ~hf_bit(n));
+    bool by_hand = !hf_token_is(token);
+    if (others != 0) {
+        if (lock_holds(s, hf_nodes_first(others), uid, token))
+            return false;
+        sim_fail(s, "S1: vm %u is started on node %u (start %u, order %llu.%u) while it runs on "
+                 "node %u", uid, n.ix, start_no, (unsigned long long)token.seq, token.nth,
+                 hf_nodes_first(others).ix);
+        return false;
+    }
+    if (!by_hand && v->last_start_no != 0 && !hf_node_same(v->last_host, n) &&
+        !(v->is_over && v->over_told)) {
+        sim_fail(s, "S2: vm %u is started on node %u although nothing proves that it ended on "
+                 "node %u", uid, n.ix, v->last_host.ix);
+        return false;
+    }
+    if (!by_hand && v->is_added) {
+        if (v->started_at != 0 && v->is_over == false)
+            v->bad_starts = 0;
+        if (++v->bad_starts > v->def.restarts_max + 1u + START_SLACK)
+            sim_fail(s, "L3: vm %u is started %u times without ever being stable; its limit is %u",
+                     uid, v->bad_starts, v->def.restarts_max);
+    }
+    v->last_host = n;
+    v->last_start_no = start_no;
+    v->is_over = v->over_told = false;
+    v->started_at = s->now;
+    v->ended_on_purpose = by_hand;
+    s->check.starts++;
+    return true;
+}
+
+void checker_vm_ended(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how)
+{
+    struct checker_vm *v = &s->check.vm[uid];
+    if (s->now - v->started_at >= SIM_MS(s->opt.policy.stable_ms) || how == VM_END_POWER ||
+        how == VM_END_ORDERED)
+        v->bad_starts = 0;
+    if (hf_node_same(v->last_host, n)) {
+        v->is_over = true;
+        v->over_told = how == VM_END_POWER;
+    }
+    v->ended_on_purpose = how == VM_END_SHUTDOWN || how == VM_END_BY_HAND ||
+                          (v->ended_on_purpose && how != VM_END_POWER);
+    v->crashes += how == VM_END_CRASH;
+}
+
+static void vm_told(struct sim *s, hf_node n, hf_vm_uid uid)
+{
+    struct checker_vm *v = &s->check.vm[uid];
+    if (hf_node_same(v->last_host, n) && v->is_over)
+        v->over_told = true;
+}
+
+void checker_told(struct sim *s, hf_node n, const struct node_report *r)
+{
+    if (r->type == HF_EV_VM && r->seen != HF_SEEN_RUNNING && r->seen != HF_SEEN_UNKNOWN)
+        vm_told(s, n, r->uid);
+    if (r->type == HF_EV_DONE && r->uid != 0 && r->outcome != HF_OUT_GAVE_UP)
+        vm_told(s, n, r->uid);
+    if (r->type == HF_EV_INVENTORY) {
+        bool runs[SIM_VMS_MAX] = {false};
+        for (unsigned i = 0; i < r->count; i++)
+            runs[r->vm[i].uid] = true;
+        for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++)
+            if (!runs[uid])
+                vm_told(s, n, uid);
+    }
+}
+
+void checker_host_off(struct sim *s, hf_node n)
+{
+    (void)s;
+    (void)n;
+}
+
+void checker_host_on(struct sim *s, hf_node n)
+{
+    struct checker_fence *f = &s->check.fence[n.ix];
+    f->is_proved = false;
+    f->ordered = false;
+    f->on_since = s->now;
+}
+
+void checker_stop_unproved(struct sim *s, hf_node n)
+{
+    s->check.fence[n.ix].excused_until = s->now + SIM_MS(3600000LL);
+}
+
+void checker_stop_proved(struct sim *s, hf_node n)
+{
+    s->check.fence[n.ix].stop_at = 0;
+}
+
+/* ---- S4, S12: what every replica does at the same place ---- */
+
+static uint64_t decision_hash(const struct engine_out *out)
+{
+    static uint8_t bytes[DECISION_BYTES];
+    struct hf_writer w = hf_writer_on(bytes, sizeof bytes);
+    decision_encode(out, &w);
+    return hf_hash(HF_HASH_START, bytes, w.len < sizeof bytes ? w.len : sizeof bytes);
+}
+
+static void compare_step(struct sim *s, hf_node n, const struct engine *e,
+                         const struct hf_event *ev, const struct engine_out *out)
+{
+    struct checker_step *step = &s->check.step[ev->seq % CHECKER_STEPS];
+    struct hf_group_view group = engine_group(e);
+    uint64_t decision = decision_hash(out);
+    uint64_t digest = ev->seq % DIGEST_EVERY == 0 ? engine_digest(e) : 0;
+    bool is_same_place = step->seq == ev->seq && step->epoch == group.epoch &&
+                         hf_view_same(step->view, group.view);
+    if (!is_same_place) {
+        if (step->seq == ev->seq && step->epoch > group.epoch)
+            return; /* a step of an abandoned history */
+        *step = (struct checker_step){.seq = ev->seq, .epoch = group.epoch, .view = group.view,
+                                      .decision = decision, .digest = digest, .did = hf_bit(n)};
+        return;
+    }
+    step->did |= hf_bit(n);
+    if (step->decision != decision)
+        sim_fail(s, "S4: node %u decides differently at epoch %llu seq %llu", n.ix,
+                 (unsigned long long)group.epoch, (unsigned long long)ev->seq);
+    else if (step->digest != digest)
+        sim_fail(s, "S4: node %u has another state at epoch %llu seq %llu", n.ix,
+                 (unsigned long long)group.epoch, (unsigned long long)ev->seq);
+}
+
+static void check_change(struct sim *s, hf_node n, const struct hf_change *c)
+{
+    uint8_t *was = NULL;
+    if (c->subject == HF_SUBJECT_NODE && c->ix < s->opt.nodes)
+        was = &s->check.node_state[n.ix][c->ix];
+    else if (c->subject == HF_SUBJECT_VM && c->ix < HF_VMS_MAX)
+        was = &s->check.vm_state[n.ix][c->ix];
+    if (was == NULL)
+        return;
+    if (c->why == HF_WHY_ADDED)
+        *was = c->was;
+    if (*was != c->was)
+        sim_fail(s, "S12: node %u says %s %u was %u, but it had become %u", n.ix,
+                 hf_subject_name(c->subject), c->ix, c->was, *was);
+    *was = c->now;
+    s->check.changes++;
+}
+
+static void say_change(struct sim *s, hf_node n, const struct hf_event *ev,
+                       const struct hf_change *c)
+{
+    bool is_vm = c->subject == HF_SUBJECT_VM;
+    bool is_node = c->subject == HF_SUBJECT_NODE;
+    const char *was = is_vm ? hf_vm_state_name((enum hf_vm_state)c->was)
+                            : is_node ? hf_node_state_name((enum hf_node_state)c->was) : "";
+    const char *now = is_vm ? hf_vm_state_name((enum hf_vm_state)c->now)
+                            : is_node ? hf_node_state_name((enum hf_node_state)c->now) : "";
+    SAY(s, n.ix, "  #%llu %s %u: %s -> %s (node %d) %s %u", (unsigned long long)ev->seq,
+        hf_subject_name(c->subject), is_vm ? c->uid : c->ix, was, now,
+        hf_node_is(c->node) ? c->node.ix : -1, hf_reason_name(c->why), c->detail);
+}
+
+/* ---- what people asked for ---- */
+
+static void learn_vm(struct sim *s, const struct engine *e, const struct hf_vm_def *def, bool run)
+{
+    hf_vm vm = engine_vm_by_name(e, def->name);
+    if (vm.ix >= HF_VMS_MAX)
+        return;
+    hf_vm_uid uid = engine_vm(e, vm).uid;
+    if (uid >= SIM_VMS_MAX || s->check.vm[uid].is_added)
+        return;
+    struct checker_vm *v = &s->check.vm[uid];
+    *v = (struct checker_vm){.is_added = true, .wants_run = run, .last_host = HF_NO_NODE,
+                             .is_over = true, .over_told = true, .def = *def};
+    struct vm_truth *truth = &s->world.vm[uid];
+    truth->is_known = true;
+    truth->memory_mib = (uint16_t)def->memory_mib;
+}
+
+static void learn_order(struct sim *s, const struct engine *e, const struct hf_event *ev)
+{
+    struct checker_vm *v = ev->u.order.uid < SIM_VMS_MAX ? &s->check.vm[ev->u.order.uid] : NULL;
+    hf_node node = ev->u.order.node;
+    switch (ev->u.order.type) {
+    case HF_ORDER_VM_ADD:
+        learn_vm(s, e, &ev->u.order.def, ev->u.order.wants_run);
+        return;
+    case HF_ORDER_VM_REMOVE:
+        if (v != NULL)
+            v->is_added = v->wants_run = false;
+        return;
+    case HF_ORDER_VM_START:
+        if (v != NULL) {
+            v->wants_run = true;
+            v->ended_on_purpose = false;
+            v->bad_starts = v->crashes = 0;
+        }
+        return;
+    case HF_ORDER_VM_STOP:
+        if (v != NULL)
+            v->wants_run = false;
+        return;
+    case HF_ORDER_FENCE:
+        if (hf_node_is(node))
+            s->check.fence[node.ix].ordered = true;
+        return;
+    case HF_ORDER_VM_MOVE:
+        if (v != NULL)
+            v->bad_starts = 0;
+        return;
+    case HF_ORDER_DRAIN:
+    case HF_ORDER_UNDRAIN:
+    case HF_ORDER_ARM:
+    case HF_ORDER_DISARM:
+    case HF_ORDER_CONFIRM:
+    case HF_ORDERS:
+        return;
+    }
+}
+
+/* The engine is told of a VM started by hand. */
+static void learn_by_hand(struct sim *s, const struct hf_event *ev)
+{
+    struct host *h = hf_node_is(ev->from) ? &s->world.host[ev->from.ix] : NULL;
+    if (h == NULL)
+        return;
+    if (ev->type == HF_EV_VM && ev->u.vm.seen == HF_SEEN_RUNNING && ev->u.vm.start_no == 0 &&
+        ev->u.vm.uid < SIM_VMS_MAX && h->vm[ev->u.vm.uid].known_seq == 0)
+        h->vm[ev->u.vm.uid].known_seq = ev->seq;
+    for (unsigned i = 0; ev->type == HF_EV_INVENTORY && i < ev->u.inventory.count; i++) {
+        const struct hf_vm_seen *seen = &ev->u.inventory.vm[i];
+        if (seen->start_no == 0 && seen->uid < SIM_VMS_MAX && h->vm[seen->uid].known_seq == 0)
+            h->vm[seen->uid].known_seq = ev->seq;
+    }
+}
+
+static void say_step(struct sim *s, hf_node n, const struct hf_event *ev,
+                     const struct engine_out *out)
+{
+    static const char *const types[] = {"?", "members", "facts", "inventory", "vm", "beat",
+                                        "expired", "done", "order"};
+    SAY(s, n.ix, "#%llu %s from %d%s %s", (unsigned long long)ev->seq,
+        ev->type < HF_EVENT_TYPES ? types[ev->type] : "?",
+        hf_node_is(ev->from) ? ev->from.ix : -1, out->applied ? "" : " NOT APPLIED:",
+        hf_reason_name(out->why));
+    for (uint32_t i = 0; i < out->changes_count; i++)
+        say_change(s, n, ev, &out->changes[i]);
+}
+
+void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const struct hf_event *ev,
+                     const struct engine_out *out)
+{
+    bool is_first = ev->seq > s->check.max_seq ||
+                    s->check.step[ev->seq % CHECKER_STEPS].seq != ev->seq;
+    s->check.steps_minute++;
+    if (out->effects_count > HF_EFFECTS_MAX || out->changes_count > HF_CHANGES_MAX)
+        sim_fail(s, "S14: node %u decides more than its tables hold", n.ix);
+    if (s->log.is_on && is_first)
+        say_step(s, n, ev, out);
+    compare_step(s, n, e, ev, out);
+    for (uint32_t i = 0; i < out->changes_count; i++)
+        check_change(s, n, &out->changes[i]);
+    learn_by_hand(s, ev);
+    if (ev->type == HF_EV_ORDER && out->applied) {
+        s->check.order_steps++;
+        if (is_first)
+            learn_order(s, e, ev);
+    }
+    if (ev->type == HF_EV_MEMBERS && ev->u.members.cold)
+        s->check.last_cold = s->now;
+    if (ev->seq > s->check.max_seq)
+        s->check.max_seq = ev->seq;
+}
+
+void checker_replaced(struct sim *s, hf_node n, const struct engine *e)
+{
+    uint64_t seq = engine_seq(e);
+    for (unsigned i = 0; i < CHECKER_STEPS; i++)
+        if (s->check.step[i].seq != 0 && s->check.step[i].seq <= seq)
+            s->check.step[i].did |= hf_bit(n);
+    for (unsigned i = 0; i < s->opt.nodes; i++)
+        s->check.node_state[n.ix][i] = (uint8_t)engine_node(e, sim_node_at(i)).state;
+    for (unsigned i = 0; i < HF_VMS_MAX; i++)
+        s->check.vm_state[n.ix][i] = (uint8_t)engine_vm(e, (hf_vm){(uint16_t)i}).state;
+}
+
+void checker_phase(struct sim *s, hf_node n, enum replica_phase now)
+{
+    struct checker_fence *f = &s->check.fence[n.ix];
+    bool is_synced = now == REPLICA_SYNCED && !s->node[n.ix].is_paused;
+    if (!is_synced)
+        f->synced_since = 0;
+    else if (f->synced_since == 0)
+        f->synced_since = s->now;
+    if (now == REPLICA_STOPPED)
+        sim_fail(s, "S4: node %u stops itself: its state is not the group's", n.ix);
+}
+
+/* ---- S3, S8, S9, S11: what may be performed ---- */
+
+static void check_fence(struct sim *s, hf_node n, const struct hf_effect *fx)
+{
+    hf_node target = fx->u.fence.target;
+    struct checker_fence *f = &s->check.fence[target.ix];
+    int64_t stable = SIM_MS(2LL * s->opt.mute_after_ms + 10000);
+    bool is_same = hf_token_same(f->token, fx->token);
+    if (is_same)
+        return; /* the same order again: the shell does it once */
+    bool stop_open = f->stop_at != 0 &&
+                     s->now - f->stop_at >= SIM_MS(s->opt.policy.stop_deadline_ms) * 8 / 10;
+    if (f->synced_since != 0 && s->now - f->synced_since > stable && !f->ordered && !stop_open &&
+        s->now > f->excused_until && (s->node[n.ix].view_ring >> target.ix & 1u) &&
+        totem_members(s, target) == s->node[n.ix].view_ring)
+        sim_fail(s, "S8: node %u fences node %u, a stable member since %lld ms", n.ix, target.ix,
+                 (long long)((s->now - f->synced_since) / HF_NS_PER_MS));
+    if (f->is_proved && !f->ordered && s->check.last_cold < f->at)
+        sim_fail(s, "S8: node %u is fenced again although it was proved off and has not been on",
+                 target.ix);
+    hf_nodes left = (hf_nodes)(s->node[n.ix].view_ring & ~hf_bit(target));
+    if (!sim_is_majority(s, left))
+        sim_fail(s, "S9: fencing node %u leaves node %u without a majority", target.ix, n.ix);
+    int64_t gap = s->now - f->at;
+    f->quick = f->at != 0 && gap < SIM_MS(s->opt.policy.fence_retry_ms[0]) / 2 ? f->quick + 1 : 0;
+    if (f->quick > 2u * s->opt.fence_levels + s->opt.nodes + 4u)
+        sim_fail(s, "L4: node %u is fenced %u times in a row without a pause", target.ix, f->quick);
+    f->token = fx->token;
+    f->at = s->now;
+    s->check.fences++;
+}
+
+void checker_effect(struct sim *s, hf_node n, const struct hf_effect *fx)
+{
+    const struct checker_step *step = &s->check.step[fx->token.seq % CHECKER_STEPS];
+    const struct engine *e = node_engine(s, n);
+    if (fx->type == HF_FX_TIMER)
+        return;
+    if (!hf_node_same(fx->actor, n))
+        sim_fail(s, "node %u is given an order of node %u", n.ix, fx->actor.ix);
+    if (!sim_is_majority(s, s->node[n.ix].view_ring))
+        sim_fail(s, "S3: node %u performs order %llu.%u without quorum", n.ix,
+                 (unsigned long long)fx->token.seq, fx->token.nth);
+    if (step->seq == fx->token.seq && !sim_is_majority(s, step->did))
+        sim_fail(s, "S3: node %u performs order %llu.%u which only %02x have", n.ix,
+                 (unsigned long long)fx->token.seq, fx->token.nth, step->did);
+    if (e == NULL || engine_seq(e) < fx->token.seq)
+        sim_fail(s, "S11: node %u performs an order before its step is journalled", n.ix);
+    if (fx->type == HF_FX_FENCE)
+        check_fence(s, n, fx);
+    if (fx->type == HF_FX_VM_STOP && s->check.fence[n.ix].stop_at == 0)
+        s->check.fence[n.ix].stop_at = s->now;
+}
+
+void checker_fence_ended(struct sim *s, hf_node actor, hf_node target, enum hf_outcome outcome)
+{
+    (void)actor;
+    if (outcome == HF_OUT_DONE && !s->world.host[target.ix].is_on)
+        s->check.fence[target.ix].is_proved = true;
+}
+
+/* ---- S14, L3 ---- */
+
+void checker_minute(struct sim *s)
+{
+    uint32_t each = s->check.steps_minute / s->opt.nodes;
+    if (each > s->check.busiest_minute)
+        s->check.busiest_minute = each;
+    if (each > STEPS_A_MINUTE)
+        sim_fail(s, "L3: %u steps a node in one minute", each);
+    s->check.steps_minute = 0;
+    for (unsigned n = 0; n < s->opt.nodes; n++) {
+        if (!s->node[n].is_alive)
+            continue;
+        struct replica_view view = replica_look(s->node[n].replica);
+        if (view.in_flight > HF_IN_FLIGHT_MAX || view.queued > HF_OUTBOX_MAX)
+            sim_fail(s, "S14: node %u has %u in flight and %u queued", n, view.in_flight,
+                     view.queued);
+    }
+}
+
+/* ---- L1, L2 ---- */
+
+static bool is_group_one(struct sim *s, hf_nodes core, char *why, size_t cap)
+{
+    uint64_t digest = 0;
+    for (unsigned n = 0; n < s->opt.nodes; n++) {
+        if ((core >> n & 1u) == 0)
+            continue;
+        const struct engine *e = node_engine(s, sim_node_at(n));
+        if (e == NULL || s->node[n].phase != REPLICA_SYNCED) {
+            snprintf(why, cap, "L2: node %u is not synchronised", n);
+            return false;
+        }
+        if (digest != 0 && digest != engine_digest(e)) {
+            snprintf(why, cap, "L2: node %u has another state", n);
+            return false;
+        }
+        digest = engine_digest(e);
+    }
+    return true;
+}
+
+/* Could this VM run on n, by what is physically there? */
+static bool has_room(struct sim *s, const struct checker_vm *v, hf_node n, const struct engine *e)
+{
+    uint32_t used = 0;
+    if (v->def.allowed != 0 && !hf_nodes_has(v->def.allowed, n))
+        return false;
+    if (engine_node(e, n).in_maintenance)
+        return false;
+    for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++) {
+        const struct checker_vm *w = &s->check.vm[uid];
+        bool is_here = s->world.host[n.ix].vm[uid].is_running;
+        if (!w->is_added || w == v)
+            continue;
+        if (is_here)
+            used += w->def.memory_mib;
+        if (is_here && v->def.apart[0] != '\0' && strcmp(v->def.apart, w->def.apart) == 0)
+            return false;
+        if (!is_here && v->def.together[0] != '\0' && world_running_on(s, uid) != 0 &&
+            strcmp(v->def.together, w->def.together) == 0)
+            return false;
+    }
+    uint32_t total = s->opt.memory_mib - s->group.nodes[n.ix].reserve_mib;
+    return used + v->def.memory_mib <= total;
+}
+
+static bool is_excused(struct sim *s, hf_vm_uid uid, hf_nodes core, const struct engine *e)
+{
+    const struct checker_vm *v = &s->check.vm[uid];
+    struct hf_vm_view view = {0};
+    for (unsigned i = 0; i < HF_VMS_MAX; i++) {
+        struct hf_vm_view at = engine_vm(e, (hf_vm){(uint16_t)i});
+        if (at.is_used && at.uid == uid)
+            view = at;
+    }
+    if (view.state == HF_VM_FAILED)
+        return v->crashes + v->bad_starts > v->def.restarts_max;
+    if (view.state != HF_VM_UNPLACEABLE)
+        return false;
+    for (unsigned n = 0; n < s->opt.nodes; n++)
+        if ((core >> n & 1u) && has_room(s, v, sim_node_at(n), e))
+            return false;
+    return true;
+}
+
+bool checker_is_content(struct sim *s, hf_nodes core, char *why, size_t cap)
+{
+    if (!is_group_one(s, core, why, cap))
+        return false;
+    const struct engine *e = node_engine(s, hf_nodes_first(core));
+    for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++) {
+        const struct checker_vm *v = &s->check.vm[uid];
+        bool runs = world_running_on(s, uid) != 0;
+        if (!v->is_added || v->ended_on_purpose || runs == v->wants_run)
+            continue;
+        if (v->wants_run && is_excused(s, uid, core, e))
+            continue;
+        struct hf_vm_view view = {0};
+        for (unsigned i = 0; i < HF_VMS_MAX && view.uid != uid; i++)
+            view = engine_vm(e, (hf_vm){(uint16_t)i});
+        snprintf(why, cap, "L1: vm %u should %s; the engine says %s (%s), possible %02x", uid,
+                 v->wants_run ? "run" : "be stopped", hf_vm_state_name(view.state),
+                 hf_reason_name(view.why), view.possible);
+        return false;
+    }
+    return true;
+}

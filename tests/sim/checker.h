@@ -1,0 +1,88 @@
+/* checker.h - the judge. It knows what is physically so and what was asked for, and takes nothing
+ * from the engine but what every replica did at which place of the order. Rules: faults.md 6. */
+#ifndef TESTS_SIM_CHECKER_H
+#define TESTS_SIM_CHECKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "supervisord/engine/engine.h"
+#include "supervisord/cluster/replica.h"
+#include "tests/sim/options.h"
+#include "tests/sim/world.h"
+
+enum { CHECKER_STEPS = 4096 }; /* newest places of the order that are remembered */
+
+struct checker_step {
+    uint64_t seq, epoch;
+    struct hf_view view;
+    uint64_t decision, digest; /* hashes; digest 0 = not taken */
+    hf_nodes did;              /* who has applied it */
+};
+
+/* One VM as its owner and the world know it. */
+struct checker_vm {
+    bool is_added;
+    bool wants_run;
+    bool ended_on_purpose;  /* last end by hand or by the guest, or started by hand */
+    hf_node last_host;      /* of the newest process */
+    uint32_t last_start_no;
+    bool is_over;           /* that process has ended */
+    bool over_told;         /* and its host's agent has said so, or its host lost power */
+    uint32_t bad_starts;    /* ordered starts since it was stable or an order */
+    int64_t started_at;
+    uint32_t crashes;       /* since an operator's order */
+    struct hf_vm_def def;
+};
+
+struct checker_fence {
+    struct hf_token token;     /* newest that was performed */
+    int64_t at;
+    uint32_t quick;            /* attempts in a row without a pause */
+    bool is_proved;            /* a run ended well and the host has not been on since */
+    bool ordered;              /* an operator wants it */
+    int64_t excused_until;     /* a stop there could not be proved */
+    int64_t stop_at;           /* an order to stop something there is open since; 0 = none */
+    int64_t on_since;
+    int64_t synced_since;      /* as a participant, without a break; 0 = is not */
+};
+
+struct checker {
+    struct checker_step *step; /* by seq % CHECKER_STEPS */
+    struct checker_vm vm[SIM_VMS_MAX];
+    struct checker_fence fence[HF_NODES_MAX];
+    uint8_t node_state[HF_NODES_MAX][HF_NODES_MAX]; /* [replica][node] last known */
+    uint8_t vm_state[HF_NODES_MAX][HF_VMS_MAX];
+    uint32_t steps_minute, busiest_minute;
+    uint64_t starts, fences, changes, order_steps;
+    uint64_t max_seq;
+    int64_t last_cold;
+};
+
+struct sim;
+void checker_open(struct sim *s);
+void checker_close(struct sim *s);
+
+/* A qemu process is about to exist. False: it must not (the run has failed or the disk's lock holds). */
+bool checker_vm_starts(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_no,
+                       struct hf_token token);
+void checker_vm_ended(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how);
+/* An agent's record reaches n's daemon: what does it say about VMs that run there no more? */
+struct node_report;
+void checker_told(struct sim *s, hf_node n, const struct node_report *report);
+void checker_host_off(struct sim *s, hf_node n);
+void checker_host_on(struct sim *s, hf_node n);
+void checker_stop_unproved(struct sim *s, hf_node n);
+void checker_stop_proved(struct sim *s, hf_node n);
+
+void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const struct hf_event *ev,
+                     const struct engine_out *out);
+void checker_replaced(struct sim *s, hf_node n, const struct engine *e);
+void checker_phase(struct sim *s, hf_node n, enum replica_phase now);
+void checker_effect(struct sim *s, hf_node n, const struct hf_effect *fx);
+void checker_fence_ended(struct sim *s, hf_node actor, hf_node target, enum hf_outcome outcome);
+void checker_minute(struct sim *s);
+/* End of the liveness phase. True: nothing is owed any more. */
+bool checker_is_content(struct sim *s, hf_nodes core, char *why, size_t cap);
+
+#endif

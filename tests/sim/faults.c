@@ -1,0 +1,567 @@
+/* faults.c - the swarm of faults. A fault does its harm at once; one that lasts ends by an undo event.
+ * The liveness phase cancels what has not begun and repairs a core; the rest stays broken. */
+#include "tests/sim/faults.h"
+
+#include <string.h>
+
+#include "supervisord/base/str.h"
+#include "tests/sim/sim.h"
+
+static const char *const ids[FAULTS] = {
+    "P1", "P2", "P3", "P7", "P8", "P9", "P13", "P16", "P17", "P18",
+    "C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10", "C11", "C12", "C13", "C14",
+    "C15", "C18", "C19", "H1", "H2", "H3", "H4", "H5", "H9", "H10", "H11", "H13", "H14", "H15",
+    "H17", "T4", "T5", "T6", "K3", "K4", "O1", "O4", "O5", "O7", "O9",
+};
+
+static const char *const texts[FAULTS] = {
+    "daemon killed", "daemon paused below the mute limit", "daemon paused far above it",
+    "crash with a half-written journal", "daemon crashes in a loop", "VM agent dies",
+    "qemu killed for want of memory", "libvirt hangs or refuses", "qemu dies",
+    "qemu in D state: a stop cannot be proved",
+    "corosync killed", "corosync stopped 0.5, 3 or 60 token times", "corosync restarted cleanly",
+    "try again: messages held back", "an accepted message vanishes", "a message is sent again",
+    "a message arrives damaged", "a ghost stays in the list", "joined and gone in the same instant",
+    "one node is cut off", "every node is alone", "bridge: two nodes hear only the third",
+    "one-way loss", "a flapping link", "lossy wires: new rings without a lost node",
+    "a minority's own messages before a merge", "cold start of all daemons",
+    "host loses power with its BMC", "host loses power, BMC alive", "kernel panic: a quick reboot",
+    "host freezes for good", "host stalls 1 to 30 s", "a reset host boots at once",
+    "fence device slow, hung or dead", "fence device refuses", "the fencing node dies meanwhile",
+    "the target is back while it is fenced", "a second host fails during recovery",
+    "all hosts lose power", "a person's copy holds the disk at a start",
+    "stored state damaged, cut or lost", "the disk hangs", "clocks run at different rates",
+    "suspend and resume", "another cluster file on one node", "VM started or ended by hand",
+    "a person confirms wrongly", "maintenance is forgotten", "a host is shut down cleanly",
+};
+
+const char *fault_id(enum fault f)
+{
+    return f < FAULTS ? ids[f] : "?";
+}
+
+const char *fault_text(enum fault f)
+{
+    return f < FAULTS ? texts[f] : "?";
+}
+
+void faults_count(struct sim *s, enum fault f)
+{
+    s->faults.count[f]++;
+}
+
+/* ---- helpers ---- */
+
+static hf_node any_node(struct sim *s)
+{
+    return sim_node_at((unsigned)sim_between(s, 0, s->opt.nodes - 1));
+}
+
+static hf_vm_uid any_running(struct sim *s, hf_node *on)
+{
+    unsigned start = (unsigned)sim_between(s, 0, SIM_VMS_MAX * s->opt.nodes - 1);
+    for (unsigned k = 0; k < SIM_VMS_MAX * s->opt.nodes; k++) {
+        unsigned i = (start + k) % (SIM_VMS_MAX * s->opt.nodes);
+        *on = sim_node_at(i / SIM_VMS_MAX);
+        if (s->world.host[on->ix].vm[i % SIM_VMS_MAX].is_running)
+            return i % SIM_VMS_MAX;
+    }
+    return 0;
+}
+
+static void later(struct sim *s, enum sim_kind kind, hf_node n, int64_t delay, uint32_t gen)
+{
+    queue_push(&s->queue, (struct sim_event){.at = s->now + delay, .kind = (uint8_t)kind,
+                                             .node = n.ix, .gen = gen});
+}
+
+static void undo_in(struct sim *s, int64_t delay, enum fault f, hf_nodes nodes, uint32_t arg)
+{
+    for (uint32_t i = 0; i < FAULT_UNDO_MAX; i++) {
+        struct fault_undo *u = &s->faults.undo[i];
+        if (u->is_used)
+            continue;
+        *u = (struct fault_undo){true, (uint8_t)f, nodes, arg};
+        queue_push(&s->queue, (struct sim_event){.at = s->now + delay, .kind = SIM_UNDO, .a = (uint16_t)i});
+        return;
+    }
+    sim_fail(s, "simulator: more than %d lasting faults", FAULT_UNDO_MAX);
+}
+
+static bool undo_is_free(const struct sim *s)
+{
+    unsigned used = 0;
+    for (uint32_t i = 0; i < FAULT_UNDO_MAX; i++)
+        used += s->faults.undo[i].is_used;
+    return used < FAULT_UNDO_MAX - 8;
+}
+
+static int64_t boot_time(struct sim *s)
+{
+    return sim_ms(s, s->opt.boot_ms_min, s->opt.boot_ms_max);
+}
+
+static void daemon_dies(struct sim *s, hf_node n, bool is_torn, int64_t back)
+{
+    if (!s->node[n.ix].is_alive)
+        return;
+    node_daemon_kill(s, n, is_torn);
+    later(s, SIM_DAEMON_UP, n, back, s->node[n.ix].gen);
+}
+
+static void host_dies(struct sim *s, hf_node n, const char *why, int64_t back, enum fault f)
+{
+    world_power_off(s, n, why);
+    undo_in(s, back, f, hf_bit(n), 0);
+}
+
+static void cut_off(struct sim *s, enum fault f, hf_nodes part, int64_t lasts)
+{
+    hf_node n = hf_nodes_first(part);
+    if (sim_chance(s, s->opt.last_permille) && hf_nodes_count(part) == 1) {
+        s->totem.last_words = n; /* at its next message; a beat will do */
+        s->totem.last_words_fault = FAULT_C18;
+    } else {
+        totem_cut_off(s, part);
+    }
+    undo_in(s, lasts, f, part, 0);
+}
+
+/* ---- the faults, by group ---- */
+
+static bool fault_process(struct sim *s, enum fault f, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    hf_node on;
+    hf_vm_uid uid;
+    switch (f) {
+    case FAULT_P1:
+        daemon_dies(s, n, false, sim_ms(s, 50, 5000));
+        return true;
+    case FAULT_P2:
+        node_daemon_pause(s, n);
+        later(s, SIM_DAEMON_RESUME, n, sim_ms(s, 10, s->opt.mute_after_ms), 0);
+        return true;
+    case FAULT_P3:
+        node_daemon_pause(s, n);
+        later(s, SIM_DAEMON_RESUME, n, sim_ms(s, s->opt.mute_after_ms, 120000), 0);
+        return true;
+    case FAULT_P7:
+        daemon_dies(s, n, true, sim_ms(s, 50, 5000));
+        return true;
+    case FAULT_P8:
+        daemon_dies(s, n, true, sim_ms(s, 50, 2000));
+        undo_in(s, sim_ms(s, 100, 4000), f, hf_bit(n), 5);
+        return true;
+    case FAULT_P9:
+        world_agent_kill(s, n);
+        later(s, SIM_AGENT_UP, n, sim_ms(s, 50, 20000), s->world.host[n.ix].agent_gen);
+        return true;
+    case FAULT_P13:
+    case FAULT_P17:
+        uid = any_running(s, &on);
+        if (uid != 0)
+            world_vm_end(s, on, uid, VM_END_CRASH);
+        if (uid != 0 && sim_chance(s, 200)) {
+            s->world.vm[uid].is_crashy = true;
+            undo_in(s, sim_ms(s, 10000, 600000), f, 0, uid);
+        }
+        return uid != 0;
+    case FAULT_P16:
+        if (s->world.host[n.ix].libvirt != LIBVIRT_OK || !s->world.host[n.ix].is_up)
+            return false;
+        world_libvirt(s, n, (enum libvirt_mood)sim_between(s, LIBVIRT_SLOW, LIBVIRT_REFUSES));
+        undo_in(s, sim_ms(s, 1000, 180000), f, hf_bit(n), 0);
+        return true;
+    case FAULT_P18:
+        uid = any_running(s, &on);
+        if (uid == 0)
+            return false;
+        s->world.host[on.ix].vm[uid].is_stuck = true;
+        undo_in(s, sim_ms(s, 10000, 600000), f, hf_bit(on), uid);
+        return true;
+    default:
+        (void)d;
+        return false;
+    }
+}
+
+static bool fault_corosync(struct sim *s, enum fault f, hf_node n)
+{
+    int64_t lasts;
+    switch (f) {
+    case FAULT_C1:
+    case FAULT_C3:
+        totem_stop(s, n, f == FAULT_C3);
+        undo_in(s, sim_ms(s, 100, f == FAULT_C3 ? 5000 : 60000), f, hf_bit(n), 0);
+        return true;
+    case FAULT_C2:
+        lasts = SIM_MS(s->opt.token_ms) * (int64_t[]){1, 6, 120}[sim_between(s, 0, 2)] / 2;
+        totem_pause(s, n);
+        later(s, SIM_CORO_RESUME, n, lasts, s->totem.coro[n.ix].gen);
+        return true;
+    case FAULT_C4:
+    case FAULT_C6: /* held longer than the resend time: the same message comes twice */
+        totem_hold(s, n, s->now + (f == FAULT_C4 ? sim_ms(s, 10, 1000)
+                                                 : sim_ms(s, s->opt.resend_ms, 3 * s->opt.resend_ms)));
+        return true;
+    case FAULT_C9: /* joins and is gone again at once */
+        daemon_dies(s, n, false, sim_ms(s, 1, 100));
+        undo_in(s, sim_ms(s, 100, 1500), f, hf_bit(n), 0);
+        return true;
+    case FAULT_C15:
+        totem_glitch(s, n);
+        undo_in(s, sim_ms(s, 100, 4000), f, hf_bit(n), (uint32_t)sim_between(s, 0, 6));
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool fault_wires(struct sim *s, enum fault f, hf_node n)
+{
+    hf_node other = sim_node_at((n.ix + 1u) % s->opt.nodes);
+    int64_t lasts = sim_ms(s, 200, sim_chance(s, 500) ? 10000 : 300000);
+    switch (f) {
+    case FAULT_C10:
+        cut_off(s, f, hf_bit(n), lasts);
+        return true;
+    case FAULT_C18:
+        s->totem.last_words = n;
+        s->totem.last_words_fault = FAULT_C18;
+        s->faults.count[FAULT_C18]--; /* counted when it comes to pass */
+        faults_operator(s);
+        undo_in(s, lasts, f, hf_bit(n), 0);
+        return true;
+    case FAULT_C11:
+        for (unsigned i = 0; i < s->opt.nodes; i++)
+            s->totem.cut[i] = (hf_nodes)(sim_all(s) & ~hf_bit(sim_node_at(i)));
+        totem_wires_changed(s);
+        undo_in(s, lasts, f, sim_all(s), 0);
+        return true;
+    case FAULT_C12:
+        totem_cut(s, n, other, true);
+        totem_cut(s, other, n, true);
+        totem_wires_changed(s);
+        undo_in(s, lasts, f, hf_bit(n) | hf_bit(other), 0);
+        return true;
+    case FAULT_C13:
+        totem_cut(s, n, other, true);
+        if (sim_chance(s, 500))
+            s->totem.cut[n.ix] |= (hf_nodes)(sim_all(s) & ~hf_bit(n));
+        totem_wires_changed(s);
+        undo_in(s, lasts, f, sim_all(s), 0);
+        return true;
+    case FAULT_C14:
+        totem_cut_off(s, hf_bit(n));
+        undo_in(s, SIM_MS(s->opt.token_ms) * sim_between(s, 2, 40) / 10, f, hf_bit(n),
+                (uint32_t)sim_between(s, 2, 20));
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool fault_host(struct sim *s, enum fault f, hf_node n)
+{
+    struct host *h = &s->world.host[n.ix];
+    int64_t off = sim_ms(s, 1000, 600000);
+    switch (f) {
+    case FAULT_H1:
+        for (unsigned i = 0; i < HF_FENCE_LEVELS_MAX; i++)
+            if (i == 0 || sim_chance(s, 300))
+                h->bmc[i] = BMC_DEAD;
+        host_dies(s, n, "power lost, BMC too", off, f);
+        return true;
+    case FAULT_H2:
+        host_dies(s, n, "power lost", off, f);
+        return true;
+    case FAULT_H3:
+    case FAULT_H9:
+        if (!h->is_on)
+            return false;
+        world_power_off(s, n, "reset");
+        world_power_on(s, n, f == FAULT_H9 ? sim_ms(s, 500, 3000) : boot_time(s));
+        return true;
+    case FAULT_H4:
+    case FAULT_H5:
+    case FAULT_K4:
+        totem_pause(s, n);
+        node_daemon_pause(s, n);
+        off = f == FAULT_H4 ? sim_ms(s, 60000, 900000) : sim_ms(s, 1000, 30000);
+        later(s, SIM_DAEMON_RESUME, n, off, 0);
+        later(s, SIM_CORO_RESUME, n, off + sim_us(s, 0, 20000), s->totem.coro[n.ix].gen);
+        return true;
+    case FAULT_H10:
+    case FAULT_H11:
+        for (unsigned i = 0; i < s->opt.fence_levels; i++)
+            if (sim_chance(s, 600))
+                h->bmc[i] = f == FAULT_H11 ? BMC_REFUSES
+                                           : (enum bmc_mood)sim_between(s, BMC_SLOW, BMC_HUNG);
+        if (s->opt.has_liar && sim_chance(s, 300))
+            h->bmc[0] = BMC_LIES;
+        undo_in(s, sim_ms(s, 10000, 900000), f, hf_bit(n), 0);
+        return true;
+    case FAULT_H13:
+    case FAULT_H14:
+    case FAULT_H15:
+        s->faults.follow = (uint8_t)f;
+        s->faults.follow_nodes = hf_bit(n);
+        if (f == FAULT_H14)
+            cut_off(s, FAULT_C10, hf_bit(n), sim_ms(s, 20000, 120000));
+        else
+            host_dies(s, n, "power lost", off, FAULT_H2);
+        return true;
+    case FAULT_H17:
+        for (unsigned i = 0; i < s->opt.nodes; i++) {
+            world_power_off(s, sim_node_at(i), "site power lost");
+            undo_in(s, sim_ms(s, 1000, 120000), f, hf_bit(sim_node_at(i)), 0);
+        }
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool fault_rest(struct sim *s, enum fault f, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    hf_node on;
+    hf_vm_uid uid;
+    switch (f) {
+    case FAULT_C19:
+        for (unsigned i = 0; i < s->opt.nodes; i++)
+            daemon_dies(s, sim_node_at(i), sim_chance(s, 500), sim_ms(s, 50, 20000));
+        return true;
+    case FAULT_T5:
+        if (d->stored_len == 0)
+            return false;
+        if (sim_chance(s, 300))
+            d->stored_len = 0;
+        else if (sim_chance(s, 500))
+            d->stored_len = (size_t)sim_between(s, 0, (int64_t)d->stored_len - 1);
+        else
+            d->stored[sim_between(s, 0, (int64_t)d->stored_len - 1)] ^= 0x10;
+        d->disk_hangs = true; /* or it would be written anew before anybody reads it */
+        undo_in(s, sim_ms(s, 1000, 5000), FAULT_T6, hf_bit(n), 0);
+        daemon_dies(s, n, true, sim_ms(s, 50, 5000));
+        return true;
+    case FAULT_T6:
+        d->disk_hangs = true;
+        undo_in(s, sim_ms(s, 10000, 120000), f, hf_bit(n), 0);
+        return true;
+    case FAULT_O1:
+        d->config_differs = true;
+        daemon_dies(s, n, false, sim_ms(s, 50, 2000));
+        undo_in(s, sim_ms(s, 10000, 300000), f, hf_bit(n), 0);
+        return true;
+    case FAULT_O4:
+        uid = any_running(s, &on);
+        if (uid != 0 && sim_chance(s, 500)) {
+            world_vm_end(s, on, uid, sim_chance(s, 500) ? VM_END_BY_HAND : VM_END_SHUTDOWN);
+            return true;
+        }
+        uid = (hf_vm_uid)sim_between(s, 1, s->opt.vms);
+        if (!s->world.vm[uid].is_known || world_running_on(s, uid) != 0)
+            return false;
+        world_vm_by_hand(s, n, uid);
+        return true;
+    case FAULT_O9:
+        if (!s->node[n.ix].is_alive)
+            return false;
+        node_daemon_kill(s, n, false);
+        totem_stop(s, n, true);
+        host_dies(s, n, "shut down", sim_ms(s, 1000, 120000), f);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool strike(struct sim *s, enum fault f)
+{
+    hf_node n = any_node(s);
+    return fault_process(s, f, n) || fault_corosync(s, f, n) || fault_wires(s, f, n) ||
+           fault_host(s, f, n) || fault_rest(s, f, n);
+}
+
+/* ---- faults that wait for a moment ---- */
+
+void faults_at_fence(struct sim *s, hf_node actor, hf_node target)
+{
+    if (s->faults.is_over || s->faults.follow == FAULTS)
+        return;
+    if (s->faults.follow == FAULT_H13) {
+        s->faults.follow = FAULTS;
+        faults_count(s, FAULT_H13);
+        if (sim_chance(s, 500))
+            host_dies(s, actor, "dies while it fences", sim_ms(s, 1000, 300000), FAULT_H2);
+        else
+            daemon_dies(s, actor, true, sim_ms(s, 50, 30000));
+    } else if (s->faults.follow == FAULT_H14 && hf_nodes_has(s->faults.follow_nodes, target)) {
+        s->faults.follow = FAULTS;
+        faults_count(s, FAULT_H14);
+        totem_heal(s, sim_all(s));
+    }
+}
+
+void faults_at_start(struct sim *s, hf_node actor)
+{
+    if (s->faults.is_over || s->faults.follow != FAULT_H15)
+        return;
+    s->faults.follow = FAULTS;
+    faults_count(s, FAULT_H15);
+    host_dies(s, sim_chance(s, 700) ? actor : any_node(s), "second loss", sim_ms(s, 1000, 300000),
+              FAULT_H2);
+}
+
+static bool is_counted_later(enum fault f)
+{
+    return f == FAULT_H13 || f == FAULT_H14 || f == FAULT_H15 || f == FAULT_H10 || f == FAULT_H11;
+}
+
+void faults_next(struct sim *s)
+{
+    uint32_t total = 0;
+    if (s->faults.is_over)
+        return;
+    sim_busy(s);
+    queue_push(&s->queue,
+               (struct sim_event){.at = s->now + sim_ms(s, 10, 2LL * s->opt.fault_gap_ms),
+                                  .kind = SIM_FAULT});
+    faults_count(s, FAULT_K3);
+    if (s->opt.has_operator && sim_chance(s, 300)) {
+        faults_operator(s);
+        return;
+    }
+    for (unsigned i = 0; i < FAULTS; i++)
+        total += s->opt.weight[i];
+    if (total == 0 || !undo_is_free(s))
+        return;
+    int64_t draw = sim_between(s, 0, total - 1);
+    unsigned f = 0;
+    while (draw >= s->opt.weight[f])
+        draw -= s->opt.weight[f++];
+    SAY(s, -1, "FAULT %s: %s", ids[f], texts[f]);
+    if (strike(s, (enum fault)f) && !is_counted_later((enum fault)f))
+        faults_count(s, (enum fault)f);
+}
+
+/* ---- the end of lasting faults ---- */
+
+static void again(struct sim *s, const struct fault_undo *u)
+{
+    hf_node n = hf_nodes_first(u->nodes);
+    if (u->arg == 0 || s->faults.is_over)
+        return;
+    if (u->fault == FAULT_C14) {
+        if (u->arg % 2 == 1)
+            totem_cut_off(s, u->nodes);
+        else
+            totem_heal(s, sim_all(s));
+        undo_in(s, SIM_MS(s->opt.token_ms) * sim_between(s, 2, 40) / 10, FAULT_C14, u->nodes,
+                u->arg - 1);
+    } else if (u->fault == FAULT_C15) {
+        totem_glitch(s, n);
+        undo_in(s, sim_ms(s, 100, 4000), FAULT_C15, u->nodes, u->arg - 1);
+    } else if (u->fault == FAULT_P8) {
+        daemon_dies(s, n, true, sim_ms(s, 50, 2000));
+        undo_in(s, sim_ms(s, 100, 4000), FAULT_P8, u->nodes, u->arg - 1);
+    }
+}
+
+static void undo_host(struct sim *s, hf_node n)
+{
+    for (unsigned i = 0; i < HF_FENCE_LEVELS_MAX; i++)
+        if (s->world.host[n.ix].bmc[i] == BMC_DEAD)
+            s->world.host[n.ix].bmc[i] = BMC_OK;
+    world_power_on(s, n, boot_time(s));
+}
+
+void faults_undo(struct sim *s, uint32_t slot)
+{
+    struct fault_undo u = s->faults.undo[slot];
+    hf_node n = hf_nodes_first(u.nodes);
+    if (!u.is_used || s->faults.is_over)
+        return;
+    sim_busy(s);
+    s->faults.undo[slot].is_used = false;
+    SAY(s, hf_node_is(n) ? n.ix : -1, "end of %s", ids[u.fault]);
+    switch ((enum fault)u.fault) {
+    case FAULT_P8: case FAULT_C14: case FAULT_C15:
+        again(s, &u);
+        if (u.fault == FAULT_C14 && u.arg == 0)
+            totem_heal(s, sim_all(s));
+        return;
+    case FAULT_P13: case FAULT_P17:
+        s->world.vm[u.arg].is_crashy = false;
+        return;
+    case FAULT_P16:
+        world_libvirt(s, n, LIBVIRT_OK);
+        return;
+    case FAULT_P18:
+        s->world.host[n.ix].vm[u.arg].is_stuck = false;
+        return;
+    case FAULT_C1: case FAULT_C3:
+        if (s->world.host[n.ix].is_up)
+            totem_start(s, n);
+        return;
+    case FAULT_C9:
+        daemon_dies(s, n, false, sim_ms(s, 50, 1000));
+        return;
+    case FAULT_C10: case FAULT_C11: case FAULT_C12: case FAULT_C13: case FAULT_C18:
+        s->totem.last_words = HF_NO_NODE;
+        totem_heal(s, sim_all(s));
+        return;
+    case FAULT_H1: case FAULT_H2: case FAULT_H17: case FAULT_O9:
+        undo_host(s, n);
+        return;
+    case FAULT_H10: case FAULT_H11:
+        for (unsigned i = 0; i < HF_FENCE_LEVELS_MAX; i++)
+            s->world.host[n.ix].bmc[i] = BMC_OK;
+        return;
+    case FAULT_T6:
+        s->node[n.ix].disk_hangs = false;
+        return;
+    case FAULT_O1:
+        s->node[n.ix].config_differs = false;
+        daemon_dies(s, n, false, sim_ms(s, 50, 2000));
+        return;
+    default:
+        return;
+    }
+}
+
+void faults_heal(struct sim *s, hf_nodes core)
+{
+    s->faults.is_over = true;
+    s->faults.follow = FAULTS;
+    s->totem.last_words = HF_NO_NODE;
+    for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++)
+        s->world.vm[uid].is_crashy = s->world.vm[uid].refuses = false;
+    for (unsigned i = 0; i < s->opt.nodes; i++) {
+        hf_node n = sim_node_at(i);
+        struct host *h = &s->world.host[i];
+        memset(h->bmc, 0, sizeof h->bmc);
+        if ((core >> i & 1u) == 0)
+            continue;
+        for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++)
+            h->vm[uid].is_stuck = false;
+        s->node[i].disk_hangs = false;
+        if (s->node[i].config_differs) {
+            s->node[i].config_differs = false;
+            node_daemon_kill(s, n, false);
+        }
+        world_power_on(s, n, boot_time(s));
+        if (!h->is_up)
+            continue;
+        totem_start(s, n);
+        totem_resume(s, n);
+        world_libvirt(s, n, LIBVIRT_OK);
+        world_agent_up(s, n);
+        node_daemon_resume(s, n);
+        if (!s->node[i].is_alive)
+            node_daemon_start(s, n);
+    }
+    totem_heal(s, core);
+}

@@ -1,0 +1,644 @@
+/* node.c - see node.h. The order of the shell's contract (STYLE section 3): step, journal, publish,
+ * perform. Results of agents are kept and told again to a restarted daemon. */
+#include "tests/sim/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisord/base/assert.h"
+#include "tests/sim/replay.h"
+#include "tests/sim/sim.h"
+
+enum { STALLED_MS_MAX = 20 }; /* a daemon's loop may lag so much behind its timers */
+
+hf_time node_clock(const struct sim *s, hf_node n)
+{
+    int64_t seen = s->now - s->skipped;
+    return (hf_time){s->world.host[n.ix].clock_offset + seen +
+                     seen / 1000000 * s->opt.skew_ppm[n.ix]};
+}
+
+/* True time that passes while the node's clock advances by `ns`. */
+static int64_t true_ns(const struct sim *s, hf_node n, int64_t ns)
+{
+    return ns - ns / 1000000 * s->opt.skew_ppm[n.ix];
+}
+
+const struct engine *node_engine(const struct sim *s, hf_node n)
+{
+    const struct sim_node *d = &s->node[n.ix];
+    return d->is_alive ? replica_engine(d->replica) : NULL;
+}
+
+void node_reschedule(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    if (!d->is_alive || d->is_paused)
+        return;
+    hf_time deadline = replica_deadline(d->replica);
+    hf_time now = node_clock(s, n);
+    int64_t wait = deadline.ns > now.ns ? deadline.ns - now.ns : 0;
+    if (deadline.ns == INT64_MAX || wait > SIM_MS(3600 * 1000LL))
+        wait = SIM_MS(3600 * 1000LL);
+    int64_t at = s->now + true_ns(s, n, wait) + 1000;
+    if (at == d->tick_at)
+        return;
+    d->tick_at = at;
+    queue_push(&s->queue, (struct sim_event){.at = at, .kind = SIM_TICK, .node = n.ix,
+                                             .gen = ++d->tick_gen});
+}
+
+/* ---- the replica's ports ---- */
+
+static void port_mcast(void *user, const void *bytes, size_t len)
+{
+    struct sim_node *d = user;
+    totem_mcast(d->sim, d->me, bytes, len);
+}
+
+static void store(struct sim_node *d, const struct engine *e)
+{
+    size_t need = engine_save(e, d->saved, engine_save_max());
+    HF_ASSERT(need <= engine_save_max());
+    uint8_t *old = d->stored;
+    d->stored = d->saved;
+    d->saved = old;
+    d->stored_len = need;
+    d->unsaved = 0;
+}
+
+static void port_stepped(void *user, const struct engine *e, const struct hf_event *ev,
+                         const struct engine_out *out, bool is_mine, uint64_t cookie)
+{
+    struct sim_node *d = user;
+    struct sim *s = d->sim;
+    (void)is_mine;
+    (void)cookie;
+    sim_busy(s);
+    s->steps++;
+    if (d->journal != NULL)
+        replay_write_event(d->journal, e, ev, out);
+    checker_stepped(s, d->me, e, ev, out);
+    if (!d->disk_hangs && ++d->unsaved > s->opt.journal_lag)
+        store(d, e);
+}
+
+static void port_replaced(void *user, const struct engine *e)
+{
+    struct sim_node *d = user;
+    sim_busy(d->sim);
+    SAY(d->sim, d->me.ix, "takes over the state at seq %llu", (unsigned long long)engine_seq(e));
+    if (d->journal != NULL)
+        replay_write_snapshot(d->journal, e);
+    checker_replaced(d->sim, d->me, e);
+    if (!d->disk_hangs)
+        store(d, e);
+}
+
+static void arm(struct sim_node *d, const struct hf_effect *fx)
+{
+    struct sim *s = d->sim;
+    int free_ix = -1;
+    for (int i = 0; i < HF_EFFECTS_MAX; i++) {
+        if (hf_token_same(d->timer[i].token, fx->token))
+            return;
+        if (free_ix < 0 && !hf_token_is(d->timer[i].token))
+            free_ix = i;
+    }
+    if (free_ix < 0) {
+        sim_fail(s, "S14: node %u has more than %d timers", d->me.ix, HF_EFFECTS_MAX);
+        return;
+    }
+    struct node_timer *t = &d->timer[free_ix];
+    t->token = fx->token;
+    t->is_due = false;
+    t->gen++;
+    int64_t wait = true_ns(s, d->me, SIM_MS(fx->u.timer.after_ms));
+    queue_push(&s->queue, (struct sim_event){.at = s->now + wait + sim_us(s, 100, 5000),
+                                             .kind = SIM_TIMER, .node = d->me.ix,
+                                             .a = (uint16_t)free_ix, .gen = t->gen});
+}
+
+static void fence(struct sim_node *d, const struct hf_effect *fx)
+{
+    struct sim *s = d->sim;
+    int slot = -1;
+    for (int i = 0; i < NODE_FENCES_MAX; i++) {
+        struct node_fence *f = &d->fence[i];
+        if (f->is_used && hf_token_same(f->token, fx->token)) {
+            if (f->is_over) /* ordered again: tell again */
+                node_report(s, d->me, (struct node_report){.type = HF_EV_DONE, .token = f->token,
+                                                           .outcome = f->outcome});
+            return;
+        }
+        if (!f->is_used || f->is_over)
+            slot = slot < 0 || (d->fence[slot].is_used && !f->is_used) ? i : slot;
+    }
+    if (slot < 0) {
+        sim_fail(s, "S14: node %u has more than %d fence runs", d->me.ix, NODE_FENCES_MAX);
+        return;
+    }
+    struct node_fence *f = &d->fence[slot];
+    *f = (struct node_fence){.is_used = true, .token = fx->token, .target = fx->u.fence.target,
+                             .level = fx->u.fence.level, .gen = f->gen + 1};
+    SAY(s, d->me.ix, "fences node %u at level %u", f->target.ix, f->level);
+    world_fence(s, d->me, f->target, f->level, (uint32_t)slot, f->gen);
+}
+
+static void keep(struct sim_node *d, const struct hf_effect *fx)
+{
+    for (uint32_t i = 0; i < d->given_count; i++)
+        if (hf_token_same(d->given[i].token, fx->token))
+            return;
+    if (d->given_count == HF_EFFECTS_MAX) {
+        sim_fail(d->sim, "S14: node %u owes more than %d orders", d->me.ix, HF_EFFECTS_MAX);
+        return;
+    }
+    d->given[d->given_count++] = *fx;
+}
+
+static void forget_given(struct sim_node *d, const struct engine *e)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < d->given_count; i++)
+        if (engine_is_live(e, d->given[i].token))
+            d->given[kept++] = d->given[i];
+    d->given_count = kept;
+}
+
+static void port_effect(void *user, const struct hf_effect *fx)
+{
+    struct sim_node *d = user;
+    struct sim *s = d->sim;
+    sim_busy(s);
+    checker_effect(s, d->me, fx);
+    switch (fx->type) {
+    case HF_FX_TIMER:
+        arm(d, fx);
+        return;
+    case HF_FX_FENCE:
+        fence(d, fx);
+        faults_at_fence(s, d->me, fx->u.fence.target);
+        return;
+    case HF_FX_VM_START:
+    case HF_FX_VM_STOP:
+        SAY(s, d->me.ix, "order %llu.%u: %s vm %u, start %u", (unsigned long long)fx->token.seq,
+            fx->token.nth, fx->type == HF_FX_VM_START ? "start" : "stop", fx->u.vm.uid,
+            fx->u.vm.start_no);
+        if (d->given_count > 64)
+            forget_given(d, replica_engine(d->replica));
+        keep(d, fx);
+        world_vm_order(s, d->me, fx);
+        if (fx->type == HF_FX_VM_START)
+            faults_at_start(s, d->me);
+        return;
+    case HF_FX_TYPES:
+        break;
+    }
+    sim_fail(s, "node %u is given an effect of type %d", d->me.ix, (int)fx->type);
+}
+
+static void port_resync(void *user, const struct engine *e)
+{
+    struct sim_node *d = user;
+    struct sim *s = d->sim;
+    sim_busy(s);
+    for (int i = 0; i < HF_EFFECTS_MAX; i++)
+        if (hf_token_is(d->timer[i].token) && !engine_is_live(e, d->timer[i].token)) {
+            d->timer[i].token = (struct hf_token){0};
+            d->timer[i].gen++;
+        }
+    forget_given(d, e);
+    node_facts(s, d->me);
+    world_tell_inventory(s, d->me);
+}
+
+static void port_phase(void *user, enum replica_phase was, enum replica_phase now, const char *why)
+{
+    static const char *const names[] = {"apart", "greeting", "copying", "frozen", "synced",
+                                        "STOPPED"};
+    struct sim_node *d = user;
+    sim_busy(d->sim);
+    SAY(d->sim, d->me.ix, "%s -> %s: %s", names[was], names[now], why);
+    d->phase = now;
+    checker_phase(d->sim, d->me, now);
+}
+
+static void port_side(void *user, uint32_t nodeid, const uint8_t *bytes, size_t len)
+{
+    (void)user;
+    (void)nodeid;
+    (void)bytes;
+    (void)len;
+}
+
+/* ---- the daemon's life ---- */
+
+void node_open(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    *d = (struct sim_node){.sim = s, .me = n};
+    d->replica = malloc(replica_size());
+    d->report = calloc(NODE_REPORTS_MAX, sizeof *d->report);
+    d->given = calloc(HF_EFFECTS_MAX, sizeof *d->given);
+    d->timer = calloc(HF_EFFECTS_MAX, sizeof *d->timer);
+    d->stored = malloc(engine_save_max());
+    d->saved = malloc(engine_save_max());
+    if (!d->replica || !d->report || !d->given || !d->timer || !d->stored || !d->saved)
+        abort();
+}
+
+void node_close(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    free(d->replica);
+    free(d->report);
+    free(d->given);
+    free(d->timer);
+    free(d->stored);
+    free(d->saved);
+}
+
+/* The daemon's cluster file: one node's may differ. */
+static void file_of(const struct sim *s, hf_node n, struct hf_group *file)
+{
+    *file = s->group;
+    if (s->node[n.ix].config_differs)
+        file->config.b[0] ^= 1;
+}
+
+void node_daemon_start(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    struct hf_err err;
+    struct hf_group file;
+    if (d->is_alive || !s->world.host[n.ix].is_up)
+        return;
+    sim_busy(s);
+    file_of(s, n, &file);
+    d->is_alive = true;
+    d->is_paused = false;
+    d->is_connected = false;
+    d->pid = 1000 + d->gen * 8 + n.ix;
+    d->gen++;
+    d->view_ring = 0;
+    d->incarnation = (uint64_t)node_clock(s, n).ns;
+    d->phase = REPLICA_APART;
+    d->tick_at = 0;
+    d->given_count = d->report_count = d->report_first = 0;
+    d->unsaved = 0;
+    for (int i = 0; i < HF_EFFECTS_MAX; i++) {
+        d->timer[i].token = (struct hf_token){0};
+        d->timer[i].gen++;
+    }
+    struct replica_settings settings = {
+        .nodeid = s->group.nodes[n.ix].nodeid,
+        .boot = world_boot(s, n),
+        .incarnation = d->incarnation,
+        .file = &file,
+        .beat_ms = s->opt.beat_ms,
+        .mute_after_ms = s->opt.mute_after_ms,
+        .hello_wait_ms = s->opt.hello_wait_ms,
+        .resend_ms = s->opt.resend_ms,
+    };
+    struct replica_ports ports = {.user = d,
+                                  .mcast = port_mcast,
+                                  .stepped = port_stepped,
+                                  .replaced = port_replaced,
+                                  .effect = port_effect,
+                                  .resync = port_resync,
+                                  .phase = port_phase,
+                                  .side = port_side};
+    if (replica_init(d->replica, &settings, &ports, &err) != HF_OK) {
+        sim_fail(s, "node %u: replica_init: %s", n.ix, err.text);
+        return;
+    }
+    if (d->stored_len > 0 &&
+        replica_restore(d->replica, d->stored, d->stored_len, &err) != HF_OK)
+        SAY(s, n.ix, "stored state refused: %s", err.text);
+    SAY(s, n.ix, "daemon starts, pid %u", d->pid);
+    node_connect_soon(s, n);
+    if (s->world.host[n.ix].agent_alive)
+        node_agent_connected(s, n);
+    node_reschedule(s, n);
+}
+
+void node_daemon_kill(struct sim *s, hf_node n, bool is_torn)
+{
+    struct sim_node *d = &s->node[n.ix];
+    if (!d->is_alive)
+        return;
+    sim_busy(s);
+    const struct engine *e = replica_engine(d->replica);
+    if (!is_torn && !d->disk_hangs && e != NULL)
+        store(d, e);
+    SAY(s, n.ix, "daemon dies");
+    d->is_alive = d->is_paused = d->is_connected = false;
+    d->gen++;
+    d->tick_gen++;
+    d->tick_at = 0;
+    d->phase = REPLICA_APART;
+    d->report_count = d->report_first = 0;
+    checker_phase(s, n, REPLICA_APART);
+    totem_disconnect(s, n);
+    if (!s->world.host[n.ix].is_up) /* its fence runs die with the host, not with the daemon */
+        for (int i = 0; i < NODE_FENCES_MAX; i++)
+            d->fence[i] = (struct node_fence){.gen = d->fence[i].gen + 1};
+}
+
+void node_daemon_pause(struct sim *s, hf_node n)
+{
+    if (!s->node[n.ix].is_alive || s->node[n.ix].is_paused)
+        return;
+    sim_busy(s);
+    SAY(s, n.ix, "daemon is paused");
+    s->node[n.ix].is_paused = true;
+    checker_phase(s, n, REPLICA_APART);
+}
+
+void node_daemon_resume(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    if (!d->is_alive || !d->is_paused)
+        return;
+    sim_busy(s);
+    SAY(s, n.ix, "daemon goes on");
+    d->is_paused = false;
+    d->tick_at = 0;
+    checker_phase(s, n, d->phase);
+    for (int i = 0; i < HF_EFFECTS_MAX; i++)
+        if (hf_token_is(d->timer[i].token) && d->timer[i].is_due)
+            queue_push(&s->queue, (struct sim_event){.at = s->now + sim_us(s, 1, 2000),
+                                                     .kind = SIM_TIMER, .node = n.ix,
+                                                     .a = (uint16_t)i, .gen = d->timer[i].gen});
+    node_reschedule(s, n);
+    totem_client_wake(s, n);
+    if (d->report_count > 0 && !d->has_report_event) {
+        d->has_report_event = true;
+        queue_push(&s->queue, (struct sim_event){.at = s->now + sim_us(s, 1, 2000),
+                                                 .kind = SIM_REPORT, .node = n.ix});
+    }
+    if (!d->is_connected)
+        node_connect_soon(s, n);
+}
+
+/* ---- its corosync ---- */
+
+void node_apart(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    if (!d->is_alive || !d->is_connected)
+        return;
+    d->is_connected = false;
+    d->view_ring = 0;
+    d->retries = 0;
+    replica_apart(d->replica, node_clock(s, n)); /* a paused loop learns it when it goes on; it can
+                                                    do nothing before */
+    node_reschedule(s, n);
+    node_connect_soon(s, n);
+}
+
+void node_connect_soon(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    int64_t most = d->retries < 5 ? 100 << d->retries : 5000;
+    queue_push(&s->queue, (struct sim_event){.at = s->now + sim_ms(s, 5, most),
+                                             .kind = SIM_CONNECT, .node = n.ix, .gen = d->gen});
+}
+
+static void connect_now(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    struct corosync *c = &s->totem.coro[n.ix];
+    if (!d->is_alive || d->is_connected || d->is_paused)
+        return;
+    if (!c->is_alive || c->is_paused) {
+        d->retries++;
+        if (c->is_paused)
+            node_connect_soon(s, n); /* a dead one calls when it is back */
+        return;
+    }
+    sim_busy(s);
+    d->is_connected = true;
+    d->retries = 0;
+    totem_connect(s, n, d->pid);
+}
+
+/* ---- agents ---- */
+
+static void report_later(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    if (d->has_report_event || d->report_count == 0)
+        return;
+    int64_t at = d->report[d->report_first].at;
+    d->has_report_event = true;
+    queue_push(&s->queue, (struct sim_event){.at = at > s->now ? at : s->now + 1000,
+                                             .kind = SIM_REPORT, .node = n.ix});
+}
+
+void node_report(struct sim *s, hf_node n, struct node_report report)
+{
+    struct sim_node *d = &s->node[n.ix];
+    int copies = sim_chance(s, s->opt.repeat_permille) && report.type != HF_EV_FACTS ? 2 : 1;
+    if (!d->is_alive)
+        return;
+    sim_busy(s);
+    while (copies-- > 0) {
+        if (d->report_count == NODE_REPORTS_MAX) {
+            SAY(s, n.ix, "the agents' records overflow: connection closed");
+            world_agent_kill(s, n);
+            return;
+        }
+        report.at = s->now + sim_ms(s, 0, s->opt.report_ms);
+        d->report[(d->report_first + d->report_count++) % NODE_REPORTS_MAX] = report;
+    }
+    report_later(s, n);
+}
+
+void node_facts(struct sim *s, hf_node n)
+{
+    node_report(s, n, (struct node_report){.type = HF_EV_FACTS,
+                                           .watch_known = world_watch_known(s, n)});
+}
+
+void node_agent_connected(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    if (!d->is_alive)
+        return;
+    bool facts_first = sim_chance(s, 500);
+    if (facts_first)
+        node_facts(s, n);
+    world_tell_inventory(s, n);
+    if (!facts_first)
+        node_facts(s, n);
+    uint32_t newest = d->results < NODE_RESULTS_MAX ? d->results : NODE_RESULTS_MAX;
+    for (uint32_t i = 0; i < newest && sim_chance(s, 500); i++)
+        node_report(s, n, d->result[(d->results - 1 - i) % NODE_RESULTS_MAX]);
+    for (uint32_t i = 0; i < d->given_count; i++) {
+        struct hf_effect fx = d->given[i];
+        if (engine_is_live(replica_engine(d->replica), fx.token) && d->phase == REPLICA_SYNCED)
+            world_vm_order(s, n, &fx);
+    }
+}
+
+void node_agent_lost(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    if (!d->is_alive)
+        return;
+    node_facts(s, n);
+}
+
+static void fill(const struct sim *s, hf_node n, const struct node_report *r, struct hf_event *ev)
+{
+    memset(ev, 0, sizeof *ev);
+    ev->type = r->type;
+    ev->from = n;
+    switch (r->type) {
+    case HF_EV_FACTS:
+        ev->u.facts.memory_mib = s->opt.memory_mib;
+        ev->u.facts.cores = 32;
+        ev->u.facts.vm_watch_known = r->watch_known;
+        ev->u.facts.link_fit = true;
+        ev->u.facts.config_same = !s->node[n.ix].config_differs;
+        return;
+    case HF_EV_INVENTORY:
+        ev->u.inventory.count = r->count;
+        memcpy(ev->u.inventory.vm, r->vm, r->count * sizeof r->vm[0]);
+        return;
+    case HF_EV_VM:
+        ev->u.vm.uid = r->uid;
+        ev->u.vm.start_no = r->start_no;
+        ev->u.vm.seen = r->seen;
+        return;
+    case HF_EV_DONE:
+        ev->u.done.effect = r->token;
+        ev->u.done.outcome = r->outcome;
+        return;
+    case HF_EV_MEMBERS:
+    case HF_EV_BEAT:
+    case HF_EV_EXPIRED:
+    case HF_EV_ORDER:
+    case HF_EVENT_TYPES:
+        break;
+    }
+    HF_ASSERT(r->type == HF_EV_DONE);
+}
+
+static void submit(struct sim *s, hf_node n, const struct hf_event *ev)
+{
+    struct sim_node *d = &s->node[n.ix];
+    struct hf_err err;
+    if (replica_submit(d->replica, ev, ++d->cookie, node_clock(s, n), &err) != HF_OK)
+        SAY(s, n.ix, "submit refused: %s", err.text);
+    node_reschedule(s, n);
+}
+
+static void take_report(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    struct hf_event ev;
+    d->has_report_event = false;
+    if (!d->is_alive || d->is_paused || d->report_count == 0)
+        return;
+    if (d->report[d->report_first].at > s->now) {
+        report_later(s, n);
+        return;
+    }
+    sim_busy(s);
+    checker_told(s, n, &d->report[d->report_first]);
+    fill(s, n, &d->report[d->report_first], &ev);
+    d->report_first = (d->report_first + 1) % NODE_REPORTS_MAX;
+    d->report_count--;
+    submit(s, n, &ev);
+    report_later(s, n);
+}
+
+bool node_order(struct sim *s, hf_node n, const struct hf_event *order)
+{
+    struct sim_node *d = &s->node[n.ix];
+    if (!d->is_alive || d->is_paused || d->phase != REPLICA_SYNCED)
+        return false;
+    sim_busy(s);
+    submit(s, n, order);
+    return true;
+}
+
+/* ---- what comes due ---- */
+
+static void timer_due(struct sim *s, const struct sim_event *ev)
+{
+    hf_node n = sim_node_at(ev->node);
+    struct sim_node *d = &s->node[n.ix];
+    struct node_timer *t = &d->timer[ev->a];
+    if (ev->gen != t->gen || !d->is_alive || !hf_token_is(t->token))
+        return;
+    t->is_due = d->is_paused;
+    if (d->is_paused)
+        return;
+    sim_busy(s);
+    const struct engine *e = replica_engine(d->replica);
+    if (e != NULL && engine_is_live(e, t->token)) {
+        struct hf_event expired = {.type = HF_EV_EXPIRED, .from = n};
+        expired.u.expired.timer = t->token;
+        submit(s, n, &expired);
+    }
+    t->token = (struct hf_token){0};
+    t->gen++;
+}
+
+static void fence_due(struct sim *s, const struct sim_event *ev)
+{
+    hf_node n = sim_node_at(ev->node);
+    struct sim_node *d = &s->node[n.ix];
+    struct node_fence *f = &d->fence[ev->a];
+    if (ev->gen != f->gen || !f->is_used || f->is_over || !s->world.host[n.ix].is_up)
+        return;
+    sim_busy(s);
+    f->is_over = true;
+    f->outcome = (enum hf_outcome)ev->b;
+    SAY(s, n.ix, "fence of node %u ends: %s", f->target.ix,
+        f->outcome == HF_OUT_DONE ? "off" : f->outcome == HF_OUT_REFUSED ? "refused" : "gave up");
+    checker_fence_ended(s, n, f->target, f->outcome);
+    node_report(s, n, (struct node_report){.type = HF_EV_DONE, .token = f->token,
+                                           .outcome = f->outcome});
+}
+
+void node_event(struct sim *s, const struct sim_event *ev)
+{
+    hf_node n = sim_node_at(ev->node);
+    struct sim_node *d = &s->node[n.ix];
+    switch (ev->kind) {
+    case SIM_TICK:
+        if (ev->gen != d->tick_gen || !d->is_alive || d->is_paused)
+            return;
+        d->tick_at = 0;
+        replica_tick(d->replica, node_clock(s, n));
+        node_reschedule(s, n);
+        return;
+    case SIM_CONNECT:
+        if (ev->gen == d->gen)
+            connect_now(s, n);
+        return;
+    case SIM_REPORT:
+        take_report(s, n);
+        return;
+    case SIM_TIMER:
+        timer_due(s, ev);
+        return;
+    case SIM_FENCE:
+        fence_due(s, ev);
+        return;
+    case SIM_DAEMON_UP:
+        if (ev->gen == d->gen)
+            node_daemon_start(s, n);
+        return;
+    case SIM_DAEMON_RESUME:
+        node_daemon_resume(s, n);
+        return;
+    default:
+        return;
+    }
+}

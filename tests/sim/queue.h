@@ -1,0 +1,65 @@
+/* queue.h - what happens next: a binary heap of small events, first by time, then by order of
+ * arrival, so that ties never depend on addresses. */
+#ifndef TESTS_SIM_QUEUE_H
+#define TESTS_SIM_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sim_kind {
+    SIM_TICK = 0,   /* replica_deadline() of a node; the only kind that quiet may hold */
+    SIM_TOKEN,      /* the token goes round a ring: waiting messages get their place */
+    SIM_RECEIVE,    /* a corosync receives entries of its ring up to `b` */
+    SIM_CLIENT,     /* a daemon reads what its corosync has for it */
+    SIM_REFORM,     /* totem gathers */
+    SIM_CONNECT,    /* a daemon tries to reach corosync */
+    SIM_REPORT,     /* the oldest record of an agent reaches its daemon */
+    SIM_TIMER,      /* an engine timer of a node's shell */
+    SIM_FENCE,      /* a fence run of a node ends */
+    SIM_POWER_OFF,  /* a BMC cuts its host */
+    SIM_VM_CREATED, /* libvirt ends a create */
+    SIM_VM_DEADLINE,
+    SIM_VM_STOPPED,
+    SIM_VM_END,     /* a qemu process ends by itself */
+    SIM_DAEMON_UP,
+    SIM_DAEMON_RESUME,
+    SIM_CORO_UP,
+    SIM_CORO_RESUME,
+    SIM_AGENT_UP,
+    SIM_LIBVIRT_UP,
+    SIM_HOST_UP,
+    SIM_FAULT,      /* the next drawn fault */
+    SIM_UNDO,       /* a lasting fault ends */
+    SIM_STEP,       /* a scenario's step */
+    SIM_MINUTE,     /* the checker's periodic look */
+    SIM_KINDS
+};
+
+struct sim_event {
+    int64_t at;
+    uint64_t order;
+    uint64_t c;
+    uint32_t gen, b;
+    uint16_t a;
+    uint8_t kind, node;
+};
+
+struct queue {
+    struct sim_event *heap;
+    uint32_t count, cap;
+    uint64_t order;
+};
+
+void queue_open(struct queue *q);
+void queue_close(struct queue *q);
+void queue_push(struct queue *q, struct sim_event ev);
+/* Earliest event; NULL when empty. Valid until the next push or pop. */
+const struct sim_event *queue_first(const struct queue *q);
+struct sim_event queue_pop(struct queue *q);
+/* When may quiet end? The earliest event that is not a tick; INT64_MAX if none. *is_moving: messages
+ * are on their way, nothing may be skipped. */
+int64_t queue_next_not_tick(const struct queue *q, bool *is_moving);
+/* Postpone every tick. */
+void queue_shift_ticks(struct queue *q, int64_t by);
+
+#endif

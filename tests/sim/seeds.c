@@ -1,0 +1,31 @@
+#include "tests/sim/seeds.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/swarm.h"
+
+int seeds_run(const char *file)
+{
+    char line[400];
+    unsigned count = 0;
+    unsigned bad = 0;
+    FILE *in = fopen(file, "r");
+    if (in == NULL) {
+        perror(file);
+        return 2;
+    }
+    while (fgets(line, sizeof line, in) != NULL) {
+        char *end;
+        uint64_t seed = strtoull(line, &end, 10);
+        if (line[0] == '#' || end == line)
+            continue;
+        count++;
+        bad += swarm_one(seed, false, 0, NULL, 0) != 0;
+    }
+    fclose(in);
+    printf("kept seeds %u, violations %u\n", count, bad);
+    return bad != 0 || count == 0;
+}

@@ -1,0 +1,23 @@
+/* swarm.h - many seeds on all cores, one process each; an abort of ours is a violation as well. */
+#ifndef TESTS_SIM_SWARM_H
+#define TESTS_SIM_SWARM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tests/sim/faults.h"
+
+struct swarm_settings {
+    uint64_t first, last;
+    unsigned jobs;
+    bool wants_coverage;
+    bool keeps_going;
+    uint32_t minutes; /* 0: as drawn */
+};
+
+/* Returns the exit code. The last line on stdout is the summary. */
+int swarm_run(const struct swarm_settings *settings);
+/* One seed, with its timeline if wanted. Returns the exit code. */
+int swarm_one(uint64_t seed, bool is_verbose, uint32_t tail, const char *journal, uint32_t minutes);
+
+#endif
