@@ -1,6 +1,8 @@
 #include "supervisord/ctl/cmd.h"
 
+#include "supervisord/base/clock.h"
 #include "supervisord/base/str.h"
+#include "supervisord/report/history.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,7 @@ static void event_what(const json_t *event, bool is_ascii, char *out, size_t cap
     else if (strcmp(kind, "progress") == 0)
         (void)snprintf(out, cap, "%s", cmd_str(event, "progress"));
     else if (strcmp(kind, "outcome") == 0)
-        (void)snprintf(out, cap, "order %s", cmd_str(event, "outcome"));
+        (void)snprintf(out, cap, "%s", cmd_str(event, "outcome"));
     else
         (void)snprintf(out, cap, "%s", kind);
 }
@@ -51,10 +53,19 @@ static void event_tail(const json_t *event, char *out, size_t cap)
 
 /* ---- events ---- */
 
-/* A stream has no end to measure: fixed columns, the text cut by nobody. */
-static void print_event(const struct cmd *cmd, const json_t *event, const char *now)
+static void put_padded(const struct cmd *cmd, enum table_style style, const char *text,
+                       unsigned width)
 {
-    char clock[40], what[128], tail[600];
+    unsigned used = table_text_width(text);
+
+    table_styled(stdout, &cmd->look, style, "%s", text);
+    (void)printf("%*s", (int)((used < width ? width - used : 0) + 2), "");
+}
+
+/* A stream has no end to measure: fixed columns, the text cut by nobody. */
+static void print_event(const struct cmd *cmd, const json_t *event)
+{
+    char clock[40], what[128], tail[600], now[40];
 
     if (json_object_get(event, "missed") != NULL) {
         table_styled(stdout, &cmd->look, TABLE_WARN, "(%d events before %d are forgotten)",
@@ -64,14 +75,13 @@ static void print_event(const struct cmd *cmd, const json_t *event, const char *
     }
     if (json_object_get(event, "kind") == NULL)
         return;
+    history_wall_text(hf_clock_wall(), now);
     cmd_clock(cmd_str(event, "time"), now, true, clock);
     event_what(event, cmd->look.is_ascii, what, sizeof what);
     event_tail(event, tail, sizeof tail);
     table_styled(stdout, &cmd->look, TABLE_DIM, "%6d  %s  ", (int)cmd_int(event, "seq"), clock);
-    table_styled(stdout, &cmd->look, TABLE_BOLD, "%-10s", cmd_str(event, "name"));
-    (void)fputs("  ", stdout);
-    table_styled(stdout, &cmd->look, event_style(event), "%-28s", what);
-    (void)fputs("  ", stdout);
+    put_padded(cmd, TABLE_BOLD, cmd_str(event, "name"), 10);
+    put_padded(cmd, event_style(event), what, 27); /* "running -> waiting for proof" */
     table_styled(stdout, &cmd->look, TABLE_PLAIN, "%s", tail);
     (void)fputc('\n', stdout);
     (void)fflush(stdout);
@@ -104,7 +114,7 @@ int cmd_events(const struct cmd *cmd)
         } else if (record != NULL && cmd->is_json) {
             cmd_print_json(record);
         } else if (record != NULL) {
-            print_event(cmd, record, "");
+            print_event(cmd, record);
         }
         json_decref(record);
         if (ferror(stdout)) /* the reader has gone */
@@ -188,6 +198,7 @@ static int print_placement(const struct cmd *cmd, const json_t *why)
     if (table == NULL)
         return HF_CTL_UNREACHABLE;
     cmd_mib((uint64_t)cmd_int(placement, "need_mib"), need);
+    (void)fputc('\n', stdout);
     table_styled(stdout, &cmd->look, TABLE_BOLD, "If it had to be placed now (%s): %s", need,
                  pick[0] != '\0' ? pick : "no node takes it");
     (void)fputc('\n', stdout);
@@ -216,6 +227,8 @@ static void print_why_needs(const struct cmd *cmd, const json_t *why)
     {
         const char *command = cmd_str(need, "command");
 
+        if (i == 0)
+            (void)fputc('\n', stdout);
         table_styled(stdout, &cmd->look, TABLE_BAD, "%s", cmd_str(need, "text"));
         if (command[0] != '\0' && strncmp(command, "holdfast why ", 13) != 0)
             table_styled(stdout, &cmd->look, TABLE_BOLD, "   %s", command);

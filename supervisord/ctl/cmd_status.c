@@ -56,8 +56,8 @@ static void put_memory(struct table *table, const json_t *node)
 {
     char free_text[24], total_text[24];
 
-    if (cmd_int(node, "memory_mib") == 0) {
-        table_cell(table, TABLE_DIM, "not known");
+    if (cmd_int(node, "memory_mib") == 0 || !cmd_true(node, "present")) {
+        table_cell(table, TABLE_DIM, "-"); /* nothing can be placed there */
         return;
     }
     cmd_mib((uint64_t)cmd_int(node, "free_mib"), free_text);
@@ -141,9 +141,10 @@ static bool vm_is_as_wanted(const json_t *vm)
     return strcmp(cmd_str(vm, "state"), cmd_str(vm, "desire")) == 0;
 }
 
-static void put_vm(struct table *table, const json_t *vm)
+static void put_vm(struct table *table, const json_t *vm, bool is_brief)
 {
     const char *state = cmd_str(vm, "state"), *node = cmd_str(vm, "node");
+    int failures = (int)cmd_int(vm, "failures");
     char memory[24];
 
     cmd_mib((uint64_t)cmd_int(vm, "memory_mib"), memory);
@@ -152,40 +153,49 @@ static void put_vm(struct table *table, const json_t *vm)
     table_cell(table, node[0] != '\0' ? TABLE_PLAIN : TABLE_DIM, "%s", node[0] != '\0' ? node : "-");
     put_age(table, vm);
     table_cell(table, TABLE_PLAIN, "%s", memory);
-    table_cell(table, TABLE_PLAIN, "%d", (int)cmd_int(vm, "priority"));
-    table_cell(table, TABLE_PLAIN, "%d", (int)cmd_int(vm, "start_no"));
-    table_cell(table, cmd_int(vm, "failures") > 0 ? TABLE_WARN : TABLE_DIM, "%d",
-               (int)cmd_int(vm, "failures"));
-    table_cell(table, TABLE_DIM, "%s", cmd_str(vm, "why_text"));
+    if (!is_brief) {
+        table_cell(table, TABLE_PLAIN, "%d", (int)cmd_int(vm, "priority"));
+        table_cell(table, TABLE_PLAIN, "%d", (int)cmd_int(vm, "start_no"));
+        table_cell(table, failures > 0 ? TABLE_WARN : TABLE_DIM, "%d", failures);
+    }
+    if (is_brief && failures == 0 && vm_is_as_wanted(vm))
+        table_cell(table, TABLE_PLAIN, "%s", "");
+    else
+        table_cell(table, TABLE_DIM, "%s", cmd_str(vm, "why_text"));
 }
 
-static int print_vms(const struct cmd *cmd, const json_t *status, const char *title,
-                     bool only_odd)
+/* is_brief: as `status` shows them, without figures and without reasons where all is well. */
+static int print_vms(const struct cmd *cmd, const json_t *status, bool is_brief)
 {
     const json_t *vms = json_object_get(status, "vms"), *vm;
     struct table *table = table_open(cmd->look);
+    bool only_odd = is_brief && json_array_size(vms) > VMS_SHOWN;
     size_t i, shown = 0;
 
     if (table == NULL)
         return HF_CTL_UNREACHABLE;
-    table_column(table, title, TABLE_CUT, 0);
+    table_column(table, "VM", TABLE_CUT, 0);
     table_column(table, "state", TABLE_LEFT, 0);
     table_column(table, "node", TABLE_CUT, 0);
     table_column(table, "since", TABLE_RIGHT, 1);
     table_column(table, "memory", TABLE_RIGHT, 3);
-    table_column(table, "priority", TABLE_RIGHT, 5);
-    table_column(table, "starts", TABLE_RIGHT, 4);
-    table_column(table, "failures", TABLE_RIGHT, 4);
-    table_column(table, "why", TABLE_WRAP, 2);
+    if (!is_brief) {
+        table_column(table, "priority", TABLE_RIGHT, 5);
+        table_column(table, "starts", TABLE_RIGHT, 4);
+        table_column(table, "failures", TABLE_RIGHT, 4);
+    }
+    table_column(table, is_brief ? "" : "why", TABLE_WRAP, 2);
     json_array_foreach(vms, i, vm)
     {
         if (only_odd && vm_is_as_wanted(vm))
             continue;
-        put_vm(table, vm);
+        put_vm(table, vm, is_brief);
         shown++;
     }
     if (shown > 0)
         table_print(table, true, stdout);
+    if (only_odd)
+        (void)printf("%zu more are as wanted: holdfast vms\n", json_array_size(vms) - shown);
     table_close(table);
     return HF_CTL_OK;
 }
@@ -298,7 +308,7 @@ int cmd_status(const struct cmd *cmd)
         (void)print_nodes(cmd, status, "NODES");
         (void)fputc('\n', stdout);
         print_vm_counts(cmd, vms);
-        (void)print_vms(cmd, status, "", json_array_size(vms) > VMS_SHOWN);
+        (void)print_vms(cmd, status, true);
         (void)fputc('\n', stdout);
         print_needs(cmd, status);
     }
@@ -346,7 +356,7 @@ int cmd_vms(const struct cmd *cmd)
     else if (json_array_size(json_object_get(status, "vms")) == 0)
         (void)puts("No VMs yet. Add one: holdfast vm add FILE");
     else
-        code = (enum hf_ctl_status)print_vms(cmd, status, "VM", false);
+        code = (enum hf_ctl_status)print_vms(cmd, status, false);
     json_decref(status);
     return (int)code;
 }

@@ -385,13 +385,18 @@ static void put_wrapped(FILE *out, const struct table *table, const struct cell 
     }
 }
 
+static bool column_is_titled(const struct table *table, unsigned c)
+{
+    return table->column[c].title[0] != '\0';
+}
+
 static void put_row(FILE *out, const struct table *table, const struct layout *layout,
                     const struct cell *row)
 {
     unsigned at = table->look.indent, last = 0;
 
     for (unsigned c = 0; c < table->columns_count; c++)
-        if (layout->width[c] > 0 && (row == NULL || row[c].width > 0))
+        if (layout->width[c] > 0 && (row == NULL ? column_is_titled(table, c) : row[c].width > 0))
             last = c;
     put_blanks(out, table->look.indent);
     for (unsigned c = 0; c <= last; c++) {

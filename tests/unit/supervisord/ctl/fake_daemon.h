@@ -1,0 +1,312 @@
+/* fake_daemon.h - a daemon in the test's own process: the real engine, history and server, no group.
+ * Orders are applied at once, from within the call, unless `holds_orders`. Time is the test's: both
+ * clocks stand still until told. */
+#ifndef TESTS_UNIT_SUPERVISORD_CTL_FAKE_DAEMON_H
+#define TESTS_UNIT_SUPERVISORD_CTL_FAKE_DAEMON_H
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "supervisord/base/str.h"
+#include "supervisord/ctl/server.h"
+#include "supervisord/report/history.h"
+#include "tests/unit/check.h"
+
+enum { FAKE_FDS_MAX = DOOR_CLIENTS_MAX + 1 };
+
+struct fake {
+    struct engine *engine;
+    struct engine_out out;
+    struct history *history;
+    struct ctl_server *server;
+    struct ctl_shell shell;
+    struct hf_member member[HF_NODES_MAX];
+    uint64_t view_seq;
+    struct history_when when;
+    struct pollfd fds[FAKE_FDS_MAX];
+    unsigned fds_count;
+    bool holds_orders;
+    uint64_t held_cookie;
+    struct hf_event held;
+    unsigned orders_count, blobs_count;
+    size_t blob_len;
+    struct hf_digest blob;
+};
+
+static struct fake f; /* a case runs in a process of its own */
+
+/* ---- the engine's world ---- */
+
+static inline void fake_at(int64_t seconds)
+{
+    f.when.boot.ns = (1000 + seconds) * 1000000000LL;
+    f.when.monotonic_ns = (500 + seconds) * 1000000000LL;
+    f.when.wall.ns = (1796030000LL + seconds) * 1000000000LL; /* 2026-11-30T09:13:20Z */
+    f.shell.now = f.when.boot;
+    f.shell.wall = f.when.wall;
+}
+
+static inline const struct engine_out *fake_step(struct hf_event *ev)
+{
+    ev->seq = engine_seq(f.engine) + 1;
+    engine_step(f.engine, ev, &f.out);
+    history_step(f.history, f.engine, ev, &f.out, &f.when);
+    return &f.out;
+}
+
+static inline struct hf_group fake_group(uint8_t nodes)
+{
+    struct hf_group g = {.name = "colo", .nodes_count = nodes};
+
+    for (uint8_t n = 0; n < nodes; n++) {
+        (void)snprintf(g.nodes[n].name, sizeof g.nodes[n].name, "n%u", n + 1u);
+        g.nodes[n].nodeid = n + 1u;
+        g.nodes[n].fence_levels = 1;
+        g.nodes[n].reserve_mib = 1024;
+    }
+    g.policy = (struct hf_policy){.silent_grace_ms = 10000,
+                                  .startup_grace_ms = 60000,
+                                  .fence_deadline_ms = 60000,
+                                  .start_deadline_ms = 60000,
+                                  .stop_deadline_ms = 30000,
+                                  .stable_ms = 600000,
+                                  .maintenance_max_ms = 14400000,
+                                  .fence_retry_ms = {1000, 5000},
+                                  .fence_retry_count = 2,
+                                  .restart_backoff_ms = {0, 2000, 10000},
+                                  .restart_backoff_count = 3};
+    return g;
+}
+
+static inline void fake_members(void)
+{
+    struct hf_event ev;
+
+    memset(&ev, 0, sizeof ev);
+    ev.from = HF_NO_NODE;
+    ev.type = HF_EV_MEMBERS;
+    f.view_seq += 4;
+    ev.u.members.view = (struct hf_view){1, f.view_seq};
+    memcpy(ev.u.members.node, f.member, sizeof f.member);
+    fake_step(&ev);
+}
+
+static inline void fake_boots(uint8_t n)
+{
+    f.member[n] = (struct hf_member){.present = true, .in_ring = true, .incarnation = 100};
+    f.member[n].boot.id[0] = (uint8_t)(n + 1);
+}
+
+static inline void fake_host_gone(uint8_t n)
+{
+    f.member[n].present = f.member[n].in_ring = false;
+    fake_members();
+}
+
+static inline void fake_ready(uint8_t n)
+{
+    struct hf_event ev;
+
+    memset(&ev, 0, sizeof ev);
+    ev.from = (hf_node){n};
+    ev.type = HF_EV_FACTS;
+    ev.u.facts.memory_mib = 65536;
+    ev.u.facts.cores = 16;
+    ev.u.facts.vm_watch_known = ev.u.facts.link_fit = ev.u.facts.config_same = true;
+    fake_step(&ev);
+    memset(&ev, 0, sizeof ev);
+    ev.from = (hf_node){n};
+    ev.type = HF_EV_INVENTORY;
+    fake_step(&ev);
+}
+
+/* Report that the live order of this kind ended like that; false: there is none. */
+static inline bool fake_done(enum hf_effect_type type, enum hf_outcome outcome)
+{
+    static struct hf_effect effects[HF_EFFECTS_MAX];
+
+    for (uint8_t n = 0; n < engine_group(f.engine).group->nodes_count; n++) {
+        uint32_t count = engine_pending(f.engine, (hf_node){n}, effects);
+
+        for (uint32_t i = 0; i < count; i++) {
+            struct hf_event ev;
+
+            if (effects[i].type != type || !hf_node_same(effects[i].actor, (hf_node){n}))
+                continue;
+            memset(&ev, 0, sizeof ev);
+            ev.from = effects[i].actor;
+            ev.type = HF_EV_DONE;
+            ev.u.done.effect = effects[i].token;
+            ev.u.done.outcome = outcome;
+            fake_step(&ev);
+            return true;
+        }
+    }
+    return false;
+}
+
+static inline void fake_order_step(enum hf_order_type type, hf_node node, const char *vm)
+{
+    struct hf_event ev;
+    hf_vm ix = engine_vm_by_name(f.engine, vm);
+
+    memset(&ev, 0, sizeof ev);
+    ev.type = HF_EV_ORDER;
+    ev.u.order.type = type;
+    ev.u.order.node = node;
+    ev.u.order.uid = ix.ix < HF_VMS_MAX ? engine_vm(f.engine, ix).uid : 0;
+    (void)hf_str_copy(ev.u.order.who, sizeof ev.u.order.who, "uid-1000");
+    fake_step(&ev);
+}
+
+static inline void fake_add_vm(const char *name, bool wants_run)
+{
+    struct hf_event ev;
+
+    memset(&ev, 0, sizeof ev);
+    ev.type = HF_EV_ORDER;
+    ev.u.order.type = HF_ORDER_VM_ADD;
+    ev.u.order.node = HF_NO_NODE;
+    ev.u.order.wants_run = wants_run;
+    ev.u.order.def = (struct hf_vm_def){.memory_mib = 4096,
+                                        .priority = 100,
+                                        .preferred = HF_NO_NODE,
+                                        .restarts_here = 2,
+                                        .restarts_max = 4,
+                                        .stop_grace_ms = 5000,
+                                        .xml_bytes = 100};
+    (void)hf_str_copy(ev.u.order.def.name, sizeof ev.u.order.def.name, name);
+    (void)hf_str_copy(ev.u.order.who, sizeof ev.u.order.who, "uid-1000");
+    fake_step(&ev);
+}
+
+/* Three members, armed. */
+static inline void fake_group_up(void)
+{
+    for (uint8_t n = 0; n < 3; n++)
+        fake_boots(n);
+    fake_members();
+    for (uint8_t n = 0; n < 3; n++)
+        fake_ready(n);
+    fake_order_step(HF_ORDER_ARM, HF_NO_NODE, "");
+}
+
+/* ---- the server's ports ---- */
+
+static inline void fake_watch(void *user, int fd, bool write_too)
+{
+    struct fake *fake = (struct fake *)user;
+    short events = (short)(POLLIN | (write_too ? POLLOUT : 0));
+
+    for (unsigned i = 0; i < fake->fds_count; i++) {
+        if (fake->fds[i].fd == fd) {
+            fake->fds[i].events = events;
+            return;
+        }
+    }
+    ck_assert_uint_lt(fake->fds_count, FAKE_FDS_MAX);
+    fake->fds[fake->fds_count++] = (struct pollfd){.fd = fd, .events = events};
+}
+
+static inline void fake_unwatch(void *user, int fd)
+{
+    struct fake *fake = (struct fake *)user;
+
+    for (unsigned i = 0; i < fake->fds_count; i++) {
+        if (fake->fds[i].fd != fd)
+            continue;
+        fake->fds[i] = fake->fds[--fake->fds_count];
+        return;
+    }
+    ck_abort_msg("unwatch of a descriptor that is not watched");
+}
+
+static inline void fake_look(void *user, struct ctl_shell *shell)
+{
+    *shell = ((const struct fake *)user)->shell;
+}
+
+static inline enum hf_code fake_order(void *user, const struct hf_event *ev, uint64_t cookie,
+                                      struct hf_err *err)
+{
+    struct fake *fake = (struct fake *)user;
+
+    (void)err;
+    fake->orders_count++;
+    fake->held = *ev;
+    fake->held_cookie = cookie;
+    if (!fake->holds_orders) {
+        fake_step(&fake->held);
+        ctl_server_applied(fake->server, cookie, fake->engine, &fake->held, &fake->out,
+                           fake->when.boot);
+    }
+    return HF_OK;
+}
+
+static inline enum hf_code fake_blob(void *user, const void *bytes, size_t len,
+                                     const struct hf_digest *digest, struct hf_err *err)
+{
+    struct fake *fake = (struct fake *)user;
+
+    (void)bytes;
+    (void)err;
+    fake->blobs_count++;
+    fake->blob_len = len;
+    fake->blob = *digest;
+    return HF_OK;
+}
+
+/* ---- life ---- */
+
+static inline void fake_open(int listen_fd)
+{
+    struct ctl_ports ports = {&f, fake_watch, fake_unwatch, fake_look, fake_order, fake_blob};
+    struct hf_group group = fake_group(3);
+    struct hf_err err;
+
+    memset(&f, 0, sizeof f);
+    f.engine = (struct engine *)calloc(1, engine_size());
+    f.history = (struct history *)calloc(1, history_size());
+    ck_assert_ptr_nonnull(f.engine);
+    ck_assert_ptr_nonnull(f.history);
+    history_init(f.history, 77);
+    ck_assert_int_eq(engine_init(f.engine, &group, &err), HF_OK);
+    f.shell.engine = f.engine;
+    f.shell.node = "n1";
+    f.shell.group = "colo";
+    f.shell.phase = CTL_PHASE_SYNCED;
+    f.shell.participants = 7;
+    f.shell.link.is_connected = f.shell.link.is_fit = true;
+    f.shell.running_text = "group colo {\n}\n";
+    f.shell.running_text_len = strlen(f.shell.running_text);
+    fake_at(0);
+    ck_assert_int_eq(ctl_server_open(&f.server, listen_fd, NULL, f.history, &ports, &err), HF_OK);
+}
+
+static inline void fake_close(void)
+{
+    ctl_server_close(f.server);
+    ck_assert_uint_eq(f.fds_count, 0);
+    free(f.engine);
+    free(f.history);
+}
+
+/* One turn of the daemon's loop. */
+static inline void fake_turn(int wait_ms)
+{
+    struct pollfd fds[FAKE_FDS_MAX];
+    unsigned count = f.fds_count;
+
+    memcpy(fds, f.fds, sizeof fds);
+    (void)poll(fds, count, wait_ms);
+    for (unsigned i = 0; i < count; i++)
+        if (fds[i].revents != 0)
+            ctl_server_ready(f.server, fds[i].fd, f.when.boot);
+    ctl_server_news(f.server, f.when.boot);
+    ctl_server_tick(f.server, f.when.boot);
+}
+
+#endif

@@ -1,0 +1,631 @@
+#include "tests/unit/supervisord/ctl/fake_daemon.h"
+
+#include <fcntl.h>
+
+/* A client of the server: the other end of a socketpair, as door_accept would have admitted it. */
+static int join_as(uid_t uid, bool in_group)
+{
+    struct door_peer peer = {.pid = 4711, .uid = uid, .gid = 100, .in_group = in_group};
+    int fds[2];
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+    ctl_server_adopt(f.server, fds[1], &peer, f.when.boot);
+    return fds[0];
+}
+
+static int join(void)
+{
+    return join_as(1000, true);
+}
+
+static void say_bytes(int fd, const void *bytes, size_t len, int ride)
+{
+    struct hf_err err;
+
+    ck_assert_int_eq(door_send(fd, bytes, len, ride, &err), HF_OK);
+}
+
+static void say(int fd, const struct hf_ctl_request *request, int ride)
+{
+    uint8_t bytes[HF_CTL_REQUEST_MAX];
+
+    say_bytes(fd, bytes, ctl_encode(request, bytes), ride);
+}
+
+static void say_verb(int fd, enum hf_ctl_verb verb)
+{
+    struct hf_ctl_request request;
+
+    memset(&request, 0, sizeof request);
+    request.verb = verb;
+    say(fd, &request, -1);
+}
+
+static uint8_t record[HF_FRAME_MAX + 1];
+
+/* One record within some turns of the loop; its length, -1: closed, -2: nothing. */
+static ssize_t hear_record(int fd)
+{
+    for (unsigned i = 0; i < 50; i++) {
+        ssize_t len = recv(fd, record, sizeof record - 1, MSG_DONTWAIT);
+
+        if (len > 0) {
+            record[len] = '\0';
+            return len;
+        }
+        if (len == 0)
+            return -1;
+        fake_turn(0);
+    }
+    return -2;
+}
+
+static char *whole; /* the last answer */
+
+static enum hf_ctl_status hear(int fd)
+{
+    size_t at = 0;
+
+    free(whole);
+    whole = (char *)calloc(1, 4 << 20);
+    do {
+        ssize_t len = hear_record(fd);
+
+        ck_assert_int_ge(len, HF_CTL_HEADER);
+        ck_assert_uint_eq(record[0], HF_CTL_VERSION);
+        memcpy(whole + at, record + HF_CTL_HEADER, (size_t)len - HF_CTL_HEADER);
+        at += (size_t)len - HF_CTL_HEADER;
+    } while (record[2] != 0);
+    return (enum hf_ctl_status)record[1];
+}
+
+static bool heard(const char *text)
+{
+    return strstr(whole, text) != NULL;
+}
+
+static struct hf_ctl_request order_of(enum hf_order_type type, const char *vm, const char *node)
+{
+    struct hf_ctl_request request;
+
+    memset(&request, 0, sizeof request);
+    request.verb = HF_CTL_ORDER;
+    request.order.type = type;
+    (void)hf_str_copy(request.vm, sizeof request.vm, vm);
+    (void)hf_str_copy(request.node, sizeof request.node, node);
+    return request;
+}
+
+static enum hf_ctl_status ask_order(int fd, enum hf_order_type type, const char *vm,
+                                    const char *node)
+{
+    struct hf_ctl_request request = order_of(type, vm, node);
+
+    say(fd, &request, -1);
+    return hear(fd);
+}
+
+static void set_up(void)
+{
+    fake_open(-1);
+    fake_group_up();
+}
+
+static void tear_down(void)
+{
+    free(whole);
+    whole = NULL;
+    fake_close();
+}
+
+/* ---- looking ---- */
+
+START_TEST(status_is_one_document)
+{
+    int fd = join();
+
+    say_verb(fd, HF_CTL_STATUS);
+    ck_assert_int_eq(hear(fd), HF_CTL_OK);
+    ck_assert_int_eq(whole[0], '{');
+    ck_assert(heard("\"quorate\":true"));
+    ck_assert(heard("\"name\":\"n3\""));
+    ck_assert(heard("\"needs\":[]"));
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_large_answer_comes_in_records_below_the_frame_limit)
+{
+    int fd = join();
+
+    for (unsigned i = 0; i < 200; i++) {
+        char name[HF_NAME_MAX + 1];
+
+        (void)snprintf(name, sizeof name, "vm-with-a-rather-long-name-for-its-kind-%u", i);
+        fake_add_vm(name, false);
+    }
+    say_verb(fd, HF_CTL_STATUS);
+    ck_assert_int_eq(hear(fd), HF_CTL_OK);
+    ck_assert_uint_gt(strlen(whole), HF_FRAME_MAX);
+    ck_assert(heard("kind-199"));
+    close(fd);
+}
+END_TEST
+
+START_TEST(why_knows_nodes_and_vms_and_nothing_else)
+{
+    struct hf_ctl_request request;
+    int fd = join();
+
+    fake_add_vm("trade1", false);
+    memset(&request, 0, sizeof request);
+    request.verb = HF_CTL_WHY;
+    strcpy(request.vm, "trade1");
+    strcpy(request.node, "trade1");
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_OK);
+    ck_assert(heard("\"placement\""));
+    strcpy(request.vm, "n2");
+    strcpy(request.node, "n2");
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_OK);
+    ck_assert(heard("\"subject\":\"node\""));
+    strcpy(request.vm, "n9");
+    strcpy(request.node, "n9");
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
+    close(fd);
+}
+END_TEST
+
+START_TEST(config_gives_the_running_text)
+{
+    int fd = join();
+
+    say_verb(fd, HF_CTL_CONFIG);
+    ck_assert_int_eq(hear(fd), HF_CTL_OK);
+    ck_assert(heard("\"text\":\"group colo {\\n}\\n\""));
+    f.shell.running_text = NULL;
+    say_verb(fd, HF_CTL_CONFIG);
+    ck_assert_int_eq(hear(fd), HF_CTL_NOT_QUORATE);
+    close(fd);
+}
+END_TEST
+
+/* ---- events ---- */
+
+static void ask_events(int fd, uint64_t after, bool follow)
+{
+    struct hf_ctl_request request;
+
+    memset(&request, 0, sizeof request);
+    request.verb = HF_CTL_EVENTS;
+    request.after = after;
+    request.follow = follow;
+    say(fd, &request, -1);
+}
+
+START_TEST(events_end_with_an_empty_record)
+{
+    uint64_t newest = history_newest(f.history);
+    int fd = join();
+
+    ask_events(fd, newest - 2, false);
+    ck_assert_int_gt(hear_record(fd), HF_CTL_HEADER);
+    ck_assert_ptr_nonnull(strstr((char *)record + HF_CTL_HEADER, "\"life\":77"));
+    ck_assert_int_gt(hear_record(fd), HF_CTL_HEADER);
+    ck_assert_int_gt(hear_record(fd), HF_CTL_HEADER);
+    ck_assert_ptr_nonnull(strstr((char *)record + HF_CTL_HEADER, "\"seq\":"));
+    ck_assert_uint_eq(record[2], 1);
+    ck_assert_int_eq(hear_record(fd), HF_CTL_HEADER);
+    ck_assert_uint_eq(record[2], 0);
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_follower_gets_what_comes_and_nothing_twice)
+{
+    char want[32];
+    int fd = join();
+
+    ask_events(fd, INT64_MAX, true);
+    ck_assert_int_gt(hear_record(fd), HF_CTL_HEADER);
+    ck_assert_int_eq(hear_record(fd), -2);
+    for (unsigned i = 0; i < 3; i++) {
+        history_note(f.history, f.engine, "n1", "a word", &f.when);
+        (void)snprintf(want, sizeof want, "{\"seq\":%llu,",
+                       (unsigned long long)history_newest(f.history));
+        ck_assert_int_gt(hear_record(fd), HF_CTL_HEADER);
+        ck_assert_int_eq(strncmp((char *)record + HF_CTL_HEADER, want, strlen(want)), 0);
+        ck_assert_int_eq(hear_record(fd), -2);
+    }
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_follower_that_is_overtaken_is_told_what_it_missed)
+{
+    unsigned seen = 0, missed = 0;
+    uint64_t first = history_newest(f.history);
+    int fd = join();
+
+    ask_events(fd, INT64_MAX, true);
+    ck_assert_int_gt(hear_record(fd), HF_CTL_HEADER);
+    for (unsigned i = 0; i < HISTORY_RECORDS_MAX + 100; i++)
+        history_note(f.history, f.engine, "n1", "a word", &f.when);
+    while (hear_record(fd) > 0) {
+        const char *text = (char *)record + HF_CTL_HEADER;
+
+        if (sscanf(text, "{\"missed\":%u", &missed) != 1)
+            seen++;
+    }
+    ck_assert_uint_eq(missed, 100);
+    ck_assert_uint_eq(seen, HISTORY_RECORDS_MAX);
+    ck_assert_uint_eq(history_newest(f.history) - first, seen + missed);
+    close(fd);
+}
+END_TEST
+
+/* ---- orders ---- */
+
+START_TEST(an_order_is_answered_when_it_is_applied)
+{
+    int fd = join();
+
+    ck_assert_int_eq(ask_order(fd, HF_ORDER_DISARM, "", ""), HF_CTL_OK);
+    ck_assert(heard("\"applied\":true"));
+    ck_assert(!engine_group(f.engine).is_armed);
+    ck_assert_str_eq(f.held.u.order.who, "uid-1000");
+    close(fd);
+}
+END_TEST
+
+START_TEST(what_is_so_already_is_no_failure)
+{
+    int fd = join();
+
+    ck_assert_int_eq(ask_order(fd, HF_ORDER_ARM, "", ""), HF_CTL_OK);
+    ck_assert(heard("\"applied\":false"));
+    ck_assert(heard("\"why\":\"already\""));
+    close(fd);
+}
+END_TEST
+
+START_TEST(the_group_may_refuse)
+{
+    int fd = join();
+    struct hf_ctl_request request = order_of(HF_ORDER_CONFIRM, "", "n2");
+
+    strcpy(request.order.reason, "I think so");
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
+    ck_assert(heard("\"applied\":false"));
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_typing_mistake_is_met_with_the_right_name)
+{
+    int fd = join();
+
+    ck_assert_int_eq(ask_order(fd, HF_ORDER_DRAIN, "", "m2"), HF_CTL_REFUSED);
+    ck_assert(heard("did you mean"));
+    ck_assert_int_eq(ask_order(fd, HF_ORDER_VM_START, "elephant", ""), HF_CTL_REFUSED);
+    ck_assert(heard("holdfast vms"));
+    ck_assert_uint_eq(f.orders_count, 0);
+    close(fd);
+}
+END_TEST
+
+START_TEST(an_order_without_its_subject_is_not_sent)
+{
+    int fd = join();
+
+    ck_assert_int_eq(ask_order(fd, HF_ORDER_FENCE, "", ""), HF_CTL_USAGE);
+    ck_assert_int_eq(ask_order(fd, HF_ORDER_VM_STOP, "", "n1"), HF_CTL_USAGE);
+    ck_assert_int_eq(ask_order(fd, HF_ORDER_CONFIRM, "", "n2"), HF_CTL_USAGE);
+    ck_assert_uint_eq(f.orders_count, 0);
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_frozen_node_orders_nothing)
+{
+    int fd = join();
+
+    f.shell.phase = CTL_PHASE_FROZEN;
+    ck_assert_int_eq(ask_order(fd, HF_ORDER_DISARM, "", ""), HF_CTL_NOT_QUORATE);
+    ck_assert_uint_eq(f.orders_count, 0);
+    say_verb(fd, HF_CTL_STATUS);
+    ck_assert_int_eq(hear(fd), HF_CTL_OK);
+    ck_assert(heard("not quorate"));
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_viewer_may_look_and_not_order)
+{
+    int fd = join_as(65534, false);
+
+    say_verb(fd, HF_CTL_STATUS);
+    ck_assert_int_eq(hear(fd), HF_CTL_OK);
+    ck_assert_int_eq(ask_order(fd, HF_ORDER_DISARM, "", ""), HF_CTL_DENIED);
+    ck_assert_uint_eq(f.orders_count, 0);
+    close(fd);
+}
+END_TEST
+
+START_TEST(an_order_that_takes_too_long_is_called_queued)
+{
+    int fd = join();
+    struct hf_ctl_request request = order_of(HF_ORDER_DISARM, "", "");
+
+    f.holds_orders = true;
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear_record(fd), -2);
+    ck_assert_uint_eq(f.orders_count, 1);
+    fake_at(CTL_APPLY_MS / 1000 + 1);
+    ck_assert_int_eq(hear(fd), HF_CTL_UNREACHABLE);
+    ck_assert(heard("may still be applied"));
+    fake_step(&f.held); /* and the late word harms nobody */
+    ctl_server_applied(f.server, f.held_cookie, f.engine, &f.held, &f.out, f.when.boot);
+    ck_assert_int_eq(hear_record(fd), -2);
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_client_that_leaves_does_not_take_its_order_along)
+{
+    int fd = join();
+    struct hf_ctl_request request = order_of(HF_ORDER_DISARM, "", "");
+
+    f.holds_orders = true;
+    say(fd, &request, -1);
+    fake_turn(0);
+    ck_assert_uint_eq(f.orders_count, 1);
+    close(fd);
+    fake_turn(0);
+    ck_assert_uint_eq(ctl_server_clients(f.server), 0);
+    fake_step(&f.held);
+    ctl_server_applied(f.server, f.held_cookie, f.engine, &f.held, &f.out, f.when.boot);
+    ck_assert(!engine_group(f.engine).is_armed);
+}
+END_TEST
+
+/* ---- the XML ---- */
+
+static struct hf_ctl_request addition(void)
+{
+    struct hf_ctl_request request = order_of(HF_ORDER_VM_ADD, "", "");
+
+    strcpy(request.order.def.name, "trade1");
+    request.order.def.memory_mib = 1024;
+    request.order.wants_run = true;
+    strcpy(request.order.allowed[0], "n1");
+    strcpy(request.order.allowed[1], "n3");
+    strcpy(request.order.preferred, "n3");
+    return request;
+}
+
+START_TEST(the_xml_is_kept_before_the_vm_is_added)
+{
+    static const char xml[] = "<domain/>";
+    struct hf_ctl_request request = addition();
+    struct hf_digest digest = hf_digest_of(xml, sizeof xml - 1);
+    struct hf_err err;
+    int fd = join(), memory;
+
+    ck_assert_int_eq(door_memory("xml", xml, sizeof xml - 1, &memory, &err), HF_OK);
+    say(fd, &request, memory);
+    close(memory);
+    ck_assert_int_eq(hear(fd), HF_CTL_OK);
+    ck_assert(heard("\"uid\":1"));
+    ck_assert_uint_eq(f.blobs_count, 1);
+    ck_assert_uint_eq(f.blob_len, sizeof xml - 1);
+    ck_assert(hf_digest_equal(&f.blob, &digest));
+    ck_assert(hf_digest_equal(&f.held.u.order.def.xml, &digest));
+    ck_assert_uint_eq(f.held.u.order.def.xml_bytes, sizeof xml - 1);
+    ck_assert_uint_eq(f.held.u.order.def.allowed, 5);
+    ck_assert_uint_eq(f.held.u.order.def.preferred.ix, 2);
+    close(fd);
+}
+END_TEST
+
+START_TEST(no_xml_a_pipe_or_memory_that_may_change_is_refused)
+{
+    struct hf_ctl_request request = addition();
+    int fd = join(), ride = -1, pipes[2];
+
+    if (_i == 1) {
+        ck_assert_int_eq(pipe2(pipes, O_CLOEXEC), 0);
+        ride = pipes[0];
+    } else if (_i == 2) {
+        ride = (int)memfd_create("xml", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        ck_assert_int_eq(write(ride, "<domain/>", 9), 9);
+    }
+    say(fd, &request, ride);
+    ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
+    ck_assert_uint_eq(f.blobs_count, 0);
+    ck_assert_uint_eq(f.orders_count, 0);
+    close(fd);
+}
+END_TEST
+
+START_TEST(preferring_a_node_that_is_not_allowed_is_refused)
+{
+    struct hf_ctl_request request = addition();
+    int fd = join();
+
+    strcpy(request.order.preferred, "n2");
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
+    ck_assert(heard("not among the allowed"));
+    close(fd);
+}
+END_TEST
+
+/* ---- the hostile (faults M1, M2) ---- */
+
+START_TEST(garbage_is_answered_and_dropped)
+{
+    static const char garbage[] = "GET / HTTP/1.1\r\n\r\n";
+    int fd = join();
+
+    say_bytes(fd, garbage, sizeof garbage, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_USAGE);
+    ck_assert_int_eq(hear_record(fd), -1);
+    ck_assert_uint_eq(ctl_server_clients(f.server), 0);
+    close(fd);
+}
+END_TEST
+
+START_TEST(an_oversized_request_is_dropped)
+{
+    static uint8_t bytes[HF_CTL_REQUEST_MAX + 1];
+    int fd = join();
+
+    say_bytes(fd, bytes, sizeof bytes, -1);
+    ck_assert_int_eq(hear_record(fd), -1);
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_mute_client_is_dropped_in_time)
+{
+    int fd = join();
+    hf_time deadline = ctl_server_deadline(f.server);
+
+    ck_assert_int_eq(hf_time_since_ms(deadline, f.when.boot), CTL_MUTE_MS);
+    fake_at(CTL_MUTE_MS / 1000 - 1);
+    ck_assert_int_eq(hear_record(fd), -2);
+    fake_at(CTL_MUTE_MS / 1000);
+    ck_assert_int_eq(hear_record(fd), -1);
+    ck_assert_int_eq(ctl_server_deadline(f.server).ns, INT64_MAX);
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_client_that_does_not_read_is_dropped_and_others_are_served)
+{
+    int slow = join(), fast = join(), small = 4096;
+
+    for (unsigned i = 0; i < f.fds_count; i++)
+        ck_assert_int_eq(
+            setsockopt(f.fds[i].fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+    ask_events(slow, 0, true);
+    for (unsigned i = 0; i < 2000; i++)
+        history_note(f.history, f.engine, "n1", "a word", &f.when);
+    for (unsigned i = 0; i < 20; i++)
+        fake_turn(0);
+    ck_assert_int_eq(hf_time_since_ms(ctl_server_deadline(f.server), f.when.boot), CTL_SLOW_MS);
+    say_verb(fast, HF_CTL_CONFIG);
+    ck_assert_int_eq(hear(fast), HF_CTL_OK);
+    fake_at(CTL_SLOW_MS / 1000);
+    fake_turn(0);
+    ck_assert_uint_eq(ctl_server_clients(f.server), 1);
+    say_verb(fast, HF_CTL_CONFIG);
+    ck_assert_int_eq(hear(fast), HF_CTL_OK);
+    close(slow);
+    close(fast);
+}
+END_TEST
+
+START_TEST(a_second_request_before_the_answer_is_dropped)
+{
+    int fd = join();
+    struct hf_ctl_request request = order_of(HF_ORDER_DISARM, "", "");
+
+    f.holds_orders = true;
+    say(fd, &request, -1);
+    say_verb(fd, HF_CTL_STATUS);
+    ck_assert_int_eq(hear_record(fd), -1);
+    close(fd);
+}
+END_TEST
+
+START_TEST(too_many_requests_a_second_are_dropped)
+{
+    unsigned answered = 0;
+    int fd = join();
+
+    for (;;) {
+        say_verb(fd, HF_CTL_CONFIG);
+        if (hear_record(fd) < 0)
+            break;
+        ck_assert_uint_le(++answered, CTL_REQUESTS_A_SECOND);
+    }
+    ck_assert_uint_eq(answered, CTL_REQUESTS_A_SECOND);
+    close(fd);
+}
+END_TEST
+
+START_TEST(one_client_too_many_is_sent_away)
+{
+    int fds[DOOR_CLIENTS_MAX], extra;
+
+    for (unsigned i = 0; i < DOOR_CLIENTS_MAX; i++)
+        fds[i] = join();
+    extra = join();
+    ck_assert_int_eq(hear_record(extra), -1);
+    ck_assert_uint_eq(ctl_server_clients(f.server), DOOR_CLIENTS_MAX);
+    close(extra);
+    close(fds[0]);
+    fake_turn(0);
+    extra = join();
+    say_verb(extra, HF_CTL_CONFIG);
+    ck_assert_int_eq(hear(extra), HF_CTL_OK);
+    close(extra);
+    for (unsigned i = 1; i < DOOR_CLIENTS_MAX; i++)
+        close(fds[i]);
+}
+END_TEST
+
+START_TEST(a_descriptor_nobody_asked_for_is_closed)
+{
+    int fd = join(), pipes[2];
+    char c;
+
+    ck_assert_int_eq(pipe2(pipes, O_CLOEXEC | O_NONBLOCK), 0);
+    for (unsigned i = 0; i < 20; i++) {
+        struct hf_ctl_request request;
+
+        memset(&request, 0, sizeof request);
+        request.verb = HF_CTL_CONFIG;
+        say(fd, &request, pipes[1]);
+        ck_assert_int_eq(hear(fd), HF_CTL_OK);
+    }
+    close(pipes[1]);
+    ck_assert_int_eq(read(pipes[0], &c, 1), 0); /* nobody else holds the other end */
+    close(pipes[0]);
+    close(fd);
+}
+END_TEST
+
+HF_TEST_MAIN_WITH("ctl/server", set_up, tear_down,
+                  HF_CASE(status_is_one_document),
+                  HF_CASE(a_large_answer_comes_in_records_below_the_frame_limit),
+                  HF_CASE(why_knows_nodes_and_vms_and_nothing_else),
+                  HF_CASE(config_gives_the_running_text),
+                  HF_CASE(events_end_with_an_empty_record),
+                  HF_CASE(a_follower_gets_what_comes_and_nothing_twice),
+                  HF_CASE(a_follower_that_is_overtaken_is_told_what_it_missed),
+                  HF_CASE(an_order_is_answered_when_it_is_applied),
+                  HF_CASE(what_is_so_already_is_no_failure),
+                  HF_CASE(the_group_may_refuse),
+                  HF_CASE(a_typing_mistake_is_met_with_the_right_name),
+                  HF_CASE(an_order_without_its_subject_is_not_sent),
+                  HF_CASE(a_frozen_node_orders_nothing),
+                  HF_CASE(a_viewer_may_look_and_not_order),
+                  HF_CASE(an_order_that_takes_too_long_is_called_queued),
+                  HF_CASE(a_client_that_leaves_does_not_take_its_order_along),
+                  HF_CASE(the_xml_is_kept_before_the_vm_is_added),
+                  HF_LOOP(no_xml_a_pipe_or_memory_that_may_change_is_refused, 0, 3),
+                  HF_CASE(preferring_a_node_that_is_not_allowed_is_refused),
+                  HF_CASE(garbage_is_answered_and_dropped),
+                  HF_CASE(an_oversized_request_is_dropped),
+                  HF_CASE(a_mute_client_is_dropped_in_time),
+                  HF_CASE(a_client_that_does_not_read_is_dropped_and_others_are_served),
+                  HF_CASE(a_second_request_before_the_answer_is_dropped),
+                  HF_CASE(too_many_requests_a_second_are_dropped),
+                  HF_CASE(one_client_too_many_is_sent_away),
+                  HF_CASE(a_descriptor_nobody_asked_for_is_closed))
