@@ -123,7 +123,7 @@ static void tell_watch(struct vm_agent *v)
     bool is_stuck = pool_stuck(v->pool) >= POOL_STUCK_MAX;
 
     v->is_known = v->is_attached && v->is_look_certain && !is_stuck;
-    if (v->is_known == v->is_known_told)
+    if (v->is_known == v->is_known_told && !v->is_watch_due)
         return;
     report.u.watch.known = v->is_known;
     if (is_stuck)
@@ -131,6 +131,7 @@ static void tell_watch(struct vm_agent *v)
                        "libvirt: %d calls hang", (int)POOL_STUCK_MAX);
     else if (!v->is_known)
         (void)hf_str_copy(report.u.watch.why, sizeof report.u.watch.why, v->trouble);
+    v->is_watch_due = false;
     v->is_known_told = v->is_known;
     v->wants_inventory = v->wants_inventory || v->is_known;
     agent_put(v->agent, &report);
@@ -563,7 +564,7 @@ static void joined(void *user, hf_time now)
     (void)now;
     v->is_list_known = false;
     v->staged_count = 0;
-    v->is_known_told = !v->is_known;
+    v->is_watch_due = true;
     tell_watch(v);
     v->wants_inventory = true;
 }

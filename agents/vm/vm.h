@@ -102,7 +102,8 @@ struct vm_agent {
     hf_time attach_at, attach_deadline, ping_at, ping_deadline, look_at;
     uint32_t backoff_ms;
     bool is_look_certain;
-    bool is_known, is_known_told; /* the watch as last told */
+    bool is_known, is_known_told; /* the watch, and as last told */
+    bool is_watch_due;            /* a new connection was not told yet */
     bool wants_inventory;
     char trouble[HF_REASON_MAX + 1]; /* why libvirt does not answer */
 };

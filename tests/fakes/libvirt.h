@@ -1,0 +1,51 @@
+/* libvirt.h - a libvirt that is slow, hangs, refuses, breaks off and lies, on order. Its domains are
+ * real processes (a shell called qemu-fake), with pid and status files as the real one writes them.
+ * Calls come from the agent's workers, the rest from the test's thread. */
+#ifndef TESTS_FAKES_LIBVIRT_H
+#define TESTS_FAKES_LIBVIRT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "agents/vm/libvirt.h"
+
+enum fake_mode {
+    FAKE_OK = 0,
+    FAKE_REFUSE,      /* VIRT_FAILED */
+    FAKE_LOCKED,      /* VIRT_LOCKED */
+    FAKE_GONE,        /* VIRT_GONE, nothing done */
+    FAKE_HANG,        /* until fake_release, then VIRT_OK with the thing done */
+    FAKE_LIE,         /* VIRT_OK, nothing done */
+    FAKE_ACTIVE_ONCE, /* create: VIRT_ACTIVE the first time */
+};
+
+enum { FAKE_QEMUS_MAX = 16 };
+
+struct fake_libvirt {
+    pthread_mutex_t lock;
+    pthread_cond_t released;
+    char folder[128];   /* pid and status files, and the program qemu-fake */
+    bool is_released;   /* hung calls go on */
+    enum fake_mode attach, ping, create, resume, shutdown, destroy;
+    unsigned attaches, creates, resumes, shutdowns, destroys;
+    bool ignores_term;  /* new qemus do not end by SIGTERM */
+    struct virt_sink sink;
+    int stdin_pipe[2];  /* qemus live as long as its writing end */
+    unsigned qemus_count;
+    pid_t qemu[FAKE_QEMUS_MAX];
+};
+
+/* folder exists. */
+void fake_open(struct fake_libvirt *fake, const char *folder, struct virt *virt);
+/* Ends and reaps every qemu. */
+void fake_close(struct fake_libvirt *fake);
+void fake_release(struct fake_libvirt *fake);
+/* A qemu as libvirt starts one, with this XML in its status file (NULL: none). */
+pid_t fake_qemu(struct fake_libvirt *fake, const char *name, const char *xml);
+void fake_event(struct fake_libvirt *fake, enum virt_event_kind kind, const char *name);
+void fake_gone(struct fake_libvirt *fake);
+/* A counter, read under the lock. */
+unsigned fake_count(struct fake_libvirt *fake, const unsigned *counter);
+
+#endif

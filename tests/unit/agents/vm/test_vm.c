@@ -1,0 +1,460 @@
+/* The VM agent whole, against a libvirt that misbehaves and qemus that are real processes. */
+#include "agents/vm/vm.h"
+
+#include "tests/fakes/agent_rig.h"
+#include "tests/fakes/libvirt.h"
+#include "tests/unit/check.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agents/vm/render.h"
+#include "supervisord/door/door.h"
+
+#define K(kind_) (1u << HF_REPORT_##kind_)
+
+static struct agent_rig rig;
+static struct fake_libvirt fake;
+static struct vm_agent vms;
+
+static void setup(void)
+{
+    struct agent_setup s;
+    struct hf_err err;
+    struct virt virt;
+
+    render_init();
+    rig_open(&rig);
+    memset(&vms, 0, sizeof vms);
+    fake_open(&fake, rig.folder, &virt);
+    vms.where = (struct qemu_where){.proc = "/proc", .run = rig.folder};
+    s = rig_setup(&rig, HF_AGENT_VM, &vm_calls, &vms);
+    ck_assert_int_eq(pool_open(&vms.pool, &virt, &err), HF_OK);
+    ck_assert_int_eq(agent_open(&rig.agent, &s, &err), HF_OK);
+    ck_assert_int_eq(vm_open(&vms, rig.agent, &err), HF_OK);
+}
+
+static void teardown(void)
+{
+    char command[128];
+
+    rig_close(&rig);
+    vm_close(&vms);
+    fake_release(&fake);
+    pool_close(vms.pool);
+    fake_close(&fake);
+    snprintf(command, sizeof command, "rm -r %s", rig.folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void send_list(void)
+{
+    static const char *const names[] = {"mq-1", "mq-2"};
+    struct hf_report r = {.kind = HF_REPORT_VMS};
+
+    for (unsigned i = 0; i < 2; i++) {
+        r.u.vms.is_last = false;
+        r.u.vms.uid = i + 1;
+        strcpy(r.u.vms.name, names[i]);
+        rig_send(&rig, &r, -1);
+    }
+    r = (struct hf_report){.kind = HF_REPORT_VMS};
+    r.u.vms.is_last = true;
+    rig_send(&rig, &r, -1);
+}
+
+/* Connected, libvirt known, list told, inventory received. */
+static struct hf_report begin(void)
+{
+    struct hf_report r;
+
+    rig_run(&rig, HF_AGENT_VM);
+    do
+        r = rig_await(&rig, K(WATCH));
+    while (!r.u.watch.known);
+    send_list();
+    return rig_await(&rig, K(INVENTORY));
+}
+
+static const char domain[] = "<domain type='qemu'><name>mq-1</name></domain>";
+
+static struct hf_report start_order(uint64_t seq, uint32_t start_no, uint32_t deadline_ms)
+{
+    struct hf_report r = {.kind = HF_REPORT_START};
+
+    r.u.start.token = (struct hf_token){seq, 1};
+    r.u.start.uid = 1;
+    r.u.start.start_no = start_no;
+    r.u.start.deadline_ms = deadline_ms;
+    r.u.start.memory_mib = 64;
+    strcpy(r.u.start.name, "mq-1");
+    r.u.start.xml = hf_digest_of(domain, strlen(domain));
+    return r;
+}
+
+static void send_start(const struct hf_report *order, const char *xml)
+{
+    struct hf_err err;
+    int fd;
+
+    ck_assert_int_eq(door_memory("xml", xml, strlen(xml), &fd, &err), HF_OK);
+    rig_send(&rig, order, fd);
+}
+
+static struct hf_report start(uint64_t seq, uint32_t start_no, uint32_t deadline_ms)
+{
+    struct hf_report order = start_order(seq, start_no, deadline_ms), done;
+
+    send_start(&order, domain);
+    done = rig_await(&rig, K(DONE));
+    ck_assert_uint_eq(done.u.done.token.seq, seq);
+    return done;
+}
+
+static struct hf_report stop(uint64_t seq, uint32_t grace_ms, uint32_t deadline_ms)
+{
+    struct hf_report r = {.kind = HF_REPORT_STOP};
+
+    r.u.stop.token = (struct hf_token){seq, 1};
+    r.u.stop.uid = 1;
+    r.u.stop.start_no = 1;
+    r.u.stop.grace_ms = grace_ms;
+    r.u.stop.deadline_ms = deadline_ms;
+    strcpy(r.u.stop.name, "mq-1");
+    rig_send(&rig, &r, -1);
+    r = rig_await(&rig, K(DONE));
+    ck_assert_uint_eq(r.u.done.token.seq, seq);
+    return r;
+}
+
+static pid_t running(void)
+{
+    struct hf_report r;
+
+    begin();
+    r = start(1, 1, 5000);
+    ck_assert_msg(r.u.done.outcome == HF_OUT_DONE, "%s", r.u.done.why);
+    r = rig_await(&rig, K(VM));
+    ck_assert_int_eq(r.u.vm.seen, HF_SEEN_RUNNING);
+    ck_assert_uint_eq(r.u.vm.start_no, 1);
+    return (pid_t)r.u.vm.pid;
+}
+
+static bool is_alive(pid_t pid)
+{
+    return waitpid(pid, NULL, WNOHANG) == 0;
+}
+
+START_TEST(a_start_tells_its_phases_and_the_process)
+{
+    struct hf_report order = start_order(1, 1, 5000), r;
+
+    ck_assert_uint_eq(begin().u.inventory.count, 0);
+    send_start(&order, domain);
+    r = rig_await(&rig, ~0u);
+    ck_assert_int_eq(r.u.progress.phase, HF_PROGRESS_START_REQUESTED);
+    r = rig_await(&rig, ~0u);
+    ck_assert_int_eq(r.u.progress.phase, HF_PROGRESS_QEMU_RUNNING);
+    ck_assert(is_alive((pid_t)r.u.progress.pid));
+    r = rig_await(&rig, ~0u);
+    ck_assert_int_eq(r.u.progress.phase, HF_PROGRESS_RESUMED);
+    r = rig_await(&rig, ~0u);
+    ck_assert_int_eq(r.kind, HF_REPORT_DONE);
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_DONE);
+    r = rig_await(&rig, ~0u);
+    ck_assert_int_eq(r.kind, HF_REPORT_VM);
+    ck_assert_int_eq(r.u.vm.seen, HF_SEEN_RUNNING);
+}
+END_TEST
+
+START_TEST(the_same_start_twice_makes_one_process)
+{
+    pid_t pid = running();
+    struct hf_report r = start(1, 1, 5000); /* the token again: told again */
+
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_DONE);
+    r = start(2, 1, 5000); /* a new token for the same start: adopted */
+    ck_assert_msg(r.u.done.outcome == HF_OUT_DONE, "%s", r.u.done.why);
+    ck_assert_uint_eq(fake_count(&fake, &fake.creates), 1);
+    ck_assert(is_alive(pid));
+}
+END_TEST
+
+START_TEST(another_start_of_a_running_vm_is_neither_done_nor_refused)
+{
+    running();
+    ck_assert_int_eq(start(2, 2, 5000).u.done.outcome, HF_OUT_GAVE_UP);
+    ck_assert_uint_eq(fake_count(&fake, &fake.creates), 1);
+}
+END_TEST
+
+START_TEST(a_refused_start_is_refused_and_a_wrong_xml_never_reaches_libvirt)
+{
+    struct hf_report order, r;
+
+    begin();
+    fake.create = FAKE_REFUSE;
+    ck_assert_int_eq(start(1, 1, 5000).u.done.outcome, HF_OUT_REFUSED);
+    fake.create = FAKE_LOCKED;
+    ck_assert_int_eq(start(2, 1, 5000).u.done.outcome, HF_OUT_REFUSED);
+    fake.create = FAKE_OK;
+    order = start_order(3, 1, 5000);
+    send_start(&order, "<domain><name>other</name></domain>");
+    r = rig_await(&rig, K(DONE));
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_REFUSED);
+    order = start_order(4, 1, 5000);
+    rig_send(&rig, &order, -1);
+    r = rig_await(&rig, K(DONE));
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_REFUSED);
+    ck_assert_uint_eq(fake_count(&fake, &fake.creates), 2);
+}
+END_TEST
+
+START_TEST(libvirt_says_ok_but_there_is_no_process)
+{
+    begin();
+    fake.create = FAKE_LIE;
+    ck_assert_int_eq(start(1, 1, 5000).u.done.outcome, HF_OUT_REFUSED);
+}
+END_TEST
+
+START_TEST(a_connection_that_breaks_in_a_start_is_not_known)
+{
+    begin();
+    fake.create = FAKE_GONE;
+    ck_assert_int_eq(start(1, 1, 5000).u.done.outcome, HF_OUT_GAVE_UP);
+}
+END_TEST
+
+START_TEST(a_start_waits_until_libvirt_lets_go_of_the_last_instance)
+{
+    begin();
+    fake.create = FAKE_ACTIVE_ONCE;
+    ck_assert_int_eq(start(1, 1, 5000).u.done.outcome, HF_OUT_DONE);
+    ck_assert_uint_eq(fake_count(&fake, &fake.creates), 2);
+}
+END_TEST
+
+START_TEST(a_hung_start_is_given_up_and_its_late_process_is_told_and_stopped)
+{
+    struct hf_report r;
+
+    begin();
+    fake.create = FAKE_HANG;
+    r = start(1, 1, 150);
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_GAVE_UP);
+    ck_assert_int_lt((int)r.u.done.took_ms, 2000);
+    /* A stop cannot prove anything while that call may still make a process. */
+    ck_assert_int_eq(stop(2, 0, 200).u.done.outcome, HF_OUT_GAVE_UP);
+    fake_release(&fake);
+    r = rig_await(&rig, K(VM));
+    ck_assert_int_eq(r.u.vm.seen, HF_SEEN_RUNNING);
+    ck_assert_uint_eq(fake_count(&fake, &fake.resumes), 0);
+    ck_assert_int_eq(stop(3, 0, 5000).u.done.outcome, HF_OUT_DONE);
+    ck_assert(!is_alive((pid_t)r.u.vm.pid));
+}
+END_TEST
+
+START_TEST(a_killed_qemu_is_a_crash_at_once)
+{
+    pid_t pid = running();
+    hf_time then = hf_clock_now();
+    struct hf_report r;
+
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
+    r = rig_await(&rig, K(VM));
+    ck_assert_int_eq(r.u.vm.seen, HF_SEEN_CRASHED);
+    ck_assert_uint_eq(r.u.vm.start_no, 1);
+    printf("kill to report: %lld us\n", (long long)((hf_clock_now().ns - then.ns) / 1000));
+    ck_assert_int_lt((int)hf_time_since_ms(hf_clock_now(), then), 200);
+}
+END_TEST
+
+START_TEST(an_end_on_purpose_is_told_from_a_crash)
+{
+    static const struct {
+        enum virt_event_kind before, after;
+        enum hf_seen seen;
+    } cases[] = {
+        {VIRT_EV_SHUTDOWN_GUEST, VIRT_EV_STOPPED_OFF, HF_SEEN_SHUTDOWN},
+        {VIRT_EV_SHUTDOWN_HOST, VIRT_EV_STOPPED_DESTROYED, HF_SEEN_DESTROYED},
+        {VIRT_EV_SHUTDOWN_HOST, VIRT_EV_STOPPED_OFF, HF_SEEN_CRASHED},
+        {VIRT_EV_STARTED, VIRT_EV_STOPPED_DESTROYED, HF_SEEN_DESTROYED},
+        {VIRT_EV_STARTED, VIRT_EV_STOPPED_AWAY, HF_SEEN_DESTROYED},
+        {VIRT_EV_STARTED, VIRT_EV_STOPPED_FAILED, HF_SEEN_CRASHED},
+    };
+    pid_t pid = running();
+
+    fake_event(&fake, cases[_i].before, "mq-1");
+    ck_assert_int_eq(kill(pid, SIGTERM), 0);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    fake_event(&fake, cases[_i].after, "mq-1");
+    ck_assert_int_eq(rig_await(&rig, K(VM)).u.vm.seen, cases[_i].seen);
+}
+END_TEST
+
+START_TEST(a_late_word_of_an_earlier_instance_changes_nothing)
+{
+    running();
+    fake_event(&fake, VIRT_EV_STOPPED_DESTROYED, "mq-1");
+    ck_assert(rig_is_quiet(&rig, K(VM), 100));
+}
+END_TEST
+
+START_TEST(libvirt_s_death_changes_nothing_but_the_watch)
+{
+    pid_t pid = running();
+    struct hf_report r;
+
+    fake.attach = FAKE_REFUSE;
+    fake_gone(&fake);
+    r = rig_await(&rig, K(WATCH) | K(VM));
+    ck_assert_int_eq(r.kind, HF_REPORT_WATCH);
+    ck_assert(!r.u.watch.known);
+    ck_assert(rig_is_quiet(&rig, K(VM) | K(WATCH), 100));
+    ck_assert_int_eq(start(7, 2, 500).u.done.outcome, HF_OUT_GAVE_UP);
+    ck_assert_int_eq(stop(8, 1000, 5000).u.done.outcome, HF_OUT_DONE);
+    ck_assert(!is_alive(pid));
+    ck_assert_int_eq(start(9, 2, 500).u.done.outcome, HF_OUT_REFUSED);
+    fake.attach = FAKE_OK;
+    r = rig_await(&rig, K(WATCH));
+    ck_assert(r.u.watch.known);
+    ck_assert_uint_eq(rig_await(&rig, K(INVENTORY)).u.inventory.count, 0);
+}
+END_TEST
+
+START_TEST(a_guest_that_listens_is_not_destroyed)
+{
+    pid_t pid = running();
+
+    ck_assert_int_eq(stop(2, 5000, 5000).u.done.outcome, HF_OUT_DONE);
+    ck_assert(!is_alive(pid));
+    ck_assert_uint_eq(fake_count(&fake, &fake.shutdowns), 1);
+    ck_assert_uint_eq(fake_count(&fake, &fake.destroys), 0);
+    ck_assert(rig_is_quiet(&rig, K(VM), 50));
+}
+END_TEST
+
+START_TEST(the_ladder_ends_with_sigkill)
+{
+    pid_t pid;
+
+    fake.ignores_term = true;
+    pid = running();
+    fake.destroy = FAKE_HANG;
+    ck_assert_int_eq(stop(2, 100, 1000).u.done.outcome, HF_OUT_DONE);
+    ck_assert(!is_alive(pid));
+    ck_assert_uint_eq(fake_count(&fake, &fake.destroys), 2);
+}
+END_TEST
+
+START_TEST(a_stop_of_what_does_not_run_is_done)
+{
+    begin();
+    ck_assert_int_eq(stop(1, 1000, 5000).u.done.outcome, HF_OUT_DONE);
+    ck_assert_uint_eq(fake_count(&fake, &fake.shutdowns), 0);
+}
+END_TEST
+
+START_TEST(after_the_daemon_s_death_the_truth_and_the_results_are_told_again)
+{
+    struct hf_report r;
+    pid_t pid = running();
+
+    rig_restart(&rig, HF_AGENT_VM);
+    r = rig_await(&rig, K(DONE));
+    ck_assert_uint_eq(r.u.done.token.seq, 1);
+    ck_assert(rig_is_quiet(&rig, K(INVENTORY), 50)); /* no list yet: nothing is complete */
+    send_list();
+    r = rig_await(&rig, K(INVENTORY));
+    ck_assert_uint_eq(r.u.inventory.count, 1);
+    ck_assert_uint_eq(r.u.inventory.vm[0].uid, 1);
+    ck_assert_uint_eq(r.u.inventory.vm[0].start_no, 1);
+    ck_assert(is_alive(pid));
+}
+END_TEST
+
+START_TEST(what_runs_already_is_found_with_its_start_number)
+{
+    struct hf_report r;
+
+    (void)fake_qemu(&fake, "mq-1",
+                    "<domstatus><domain><name>mq-1</name><metadata>"
+                    "<hf:start xmlns:hf='urn:holdfast:start:1' no='41' uid='1'/>"
+                    "</metadata></domain></domstatus>");
+    (void)fake_qemu(&fake, "mq-2", "<domstatus><domain><name>mq-2</name></domain></domstatus>");
+    (void)fake_qemu(&fake, "mq-3", NULL);
+    r = begin();
+    ck_assert_uint_eq(r.u.inventory.count, 2);
+    ck_assert_uint_eq(r.u.inventory.vm[0].start_no, 41);
+    ck_assert_uint_eq(r.u.inventory.vm[1].start_no, 0);
+}
+END_TEST
+
+START_TEST(a_start_by_hand_is_noticed)
+{
+    struct hf_report r;
+
+    begin();
+    (void)fake_qemu(&fake, "mq-2", "<domstatus><domain><name>mq-2</name></domain></domstatus>");
+    fake_event(&fake, VIRT_EV_STARTED, "mq-2");
+    r = rig_await(&rig, K(VM));
+    ck_assert_uint_eq(r.u.vm.uid, 2);
+    ck_assert_uint_eq(r.u.vm.start_no, 0);
+    ck_assert_int_eq(r.u.vm.seen, HF_SEEN_RUNNING);
+}
+END_TEST
+
+START_TEST(a_start_not_begun_is_forgotten_when_dropped)
+{
+    struct hf_report r = {.kind = HF_REPORT_DROP};
+    struct hf_report order = start_order(5, 1, 5000);
+
+    begin();
+    fake.create = FAKE_HANG;
+    for (uint32_t uid = 11; uid < 11 + POOL_WORKERS; uid++) { /* keep every worker busy */
+        struct hf_report busy = start_order(uid, 1, 8000);
+        char xml[100];
+
+        busy.u.start.uid = uid;
+        snprintf(busy.u.start.name, sizeof busy.u.start.name, "busy-%u", uid);
+        snprintf(xml, sizeof xml, "<domain><name>busy-%u</name></domain>", uid);
+        busy.u.start.xml = hf_digest_of(xml, strlen(xml));
+        send_start(&busy, xml);
+    }
+    while (fake_count(&fake, &fake.creates) < POOL_WORKERS)
+        ck_assert(rig_is_quiet(&rig, K(DONE), 5));
+    send_start(&order, domain);
+    r.u.drop.token = order.u.start.token;
+    rig_send(&rig, &r, -1);
+    fake_release(&fake);
+    for (int i = 0; i < POOL_WORKERS; i++)
+        ck_assert_uint_ne(rig_await(&rig, K(DONE)).u.done.token.seq, 5);
+    ck_assert(rig_is_quiet(&rig, K(DONE), 50));
+    ck_assert_uint_eq(fake_count(&fake, &fake.creates), POOL_WORKERS);
+}
+END_TEST
+
+HF_TEST_MAIN_WITH("agents/vm", setup, teardown,
+                  HF_CASE(a_start_tells_its_phases_and_the_process),
+                  HF_CASE(the_same_start_twice_makes_one_process),
+                  HF_CASE(another_start_of_a_running_vm_is_neither_done_nor_refused),
+                  HF_CASE(a_refused_start_is_refused_and_a_wrong_xml_never_reaches_libvirt),
+                  HF_CASE(libvirt_says_ok_but_there_is_no_process),
+                  HF_CASE(a_connection_that_breaks_in_a_start_is_not_known),
+                  HF_CASE(a_start_waits_until_libvirt_lets_go_of_the_last_instance),
+                  HF_CASE(a_hung_start_is_given_up_and_its_late_process_is_told_and_stopped),
+                  HF_CASE(a_killed_qemu_is_a_crash_at_once),
+                  HF_LOOP(an_end_on_purpose_is_told_from_a_crash, 0, 6),
+                  HF_CASE(a_late_word_of_an_earlier_instance_changes_nothing),
+                  HF_CASE(libvirt_s_death_changes_nothing_but_the_watch),
+                  HF_CASE(a_guest_that_listens_is_not_destroyed),
+                  HF_CASE(the_ladder_ends_with_sigkill),
+                  HF_CASE(a_stop_of_what_does_not_run_is_done),
+                  HF_CASE(after_the_daemon_s_death_the_truth_and_the_results_are_told_again),
+                  HF_CASE(what_runs_already_is_found_with_its_start_number),
+                  HF_CASE(a_start_by_hand_is_noticed),
+                  HF_CASE(a_start_not_begun_is_forgotten_when_dropped))
