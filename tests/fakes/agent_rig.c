@@ -84,12 +84,16 @@ void rig_restart(struct agent_rig *rig, enum hf_agent_kind kind)
     greet(rig, kind);
 }
 
-void rig_close(struct agent_rig *rig)
+void rig_stop(struct agent_rig *rig)
 {
     static const uint64_t one = 1;
 
     must(write(rig->stop_fd, &one, sizeof one) == sizeof one, "stop");
     must(pthread_join(rig->thread, NULL) == 0, "join");
+}
+
+void rig_close(struct agent_rig *rig)
+{
     agent_close(rig->agent);
     close(rig->fd);
     close(rig->listen_fd);

@@ -24,6 +24,8 @@ struct agent_setup rig_setup(const struct agent_rig *rig, enum hf_agent_kind kin
 void rig_run(struct agent_rig *rig, enum hf_agent_kind kind);
 /* The daemon dies and comes back: the agent connects and says hello again. */
 void rig_restart(struct agent_rig *rig, enum hf_agent_kind kind);
+/* End the agent's thread; then what it used may be closed, before rig_close. */
+void rig_stop(struct agent_rig *rig);
 void rig_close(struct agent_rig *rig);
 
 void rig_send(struct agent_rig *rig, const struct hf_report *report, int ride);

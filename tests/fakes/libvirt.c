@@ -52,19 +52,27 @@ static void write_file(const struct fake_libvirt *fake, const char *name, const 
 pid_t fake_qemu(struct fake_libvirt *fake, const char *name, const char *xml)
 {
     char path[200], guest[100], number[32];
-    const char *script = fake->ignores_term ? "trap '' TERM; read x" : "trap 'exit 0' TERM; read x";
+    const char *script = fake->ignores_term ? "trap '' TERM; echo; read x"
+                                            : "trap 'exit 0' TERM; echo; read x";
     char *argv[] = {path, (char *)(uintptr_t)"-c", (char *)(uintptr_t)script,
                     (char *)(uintptr_t)"-name", guest, NULL};
     posix_spawn_file_actions_t actions;
+    int ready[2];
+    char line;
     pid_t pid;
 
     must(fake->qemus_count < FAKE_QEMUS_MAX, "too many qemus");
     (void)snprintf(path, sizeof path, "%s/qemu-fake", fake->folder);
     (void)snprintf(guest, sizeof guest, "guest=%s,debug-threads=on", name);
+    must(pipe2(ready, O_CLOEXEC) == 0, "pipe");
     posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ready[1], 1);
     posix_spawn_file_actions_adddup2(&actions, fake->stdin_pipe[0], 0);
     must(posix_spawn(&pid, path, &actions, NULL, argv, environ) == 0, "spawn");
     posix_spawn_file_actions_destroy(&actions);
+    must(read(ready[0], &line, 1) == 1, "the shell is ready"); /* its trap is set */
+    close(ready[0]);
+    close(ready[1]);
     fake->qemu[fake->qemus_count++] = pid;
     if (xml != NULL)
         write_file(fake, name, "xml", xml);

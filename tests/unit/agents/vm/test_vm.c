@@ -41,8 +41,9 @@ static void teardown(void)
 {
     char command[128];
 
-    rig_close(&rig);
+    rig_stop(&rig);
     vm_close(&vms);
+    rig_close(&rig);
     fake_release(&fake);
     pool_close(vms.pool);
     fake_close(&fake);
