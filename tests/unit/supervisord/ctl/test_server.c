@@ -1,6 +1,7 @@
 #include "tests/unit/supervisord/ctl/fake_daemon.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 /* A client of the server: the other end of a socketpair, as door_accept would have admitted it. */
 static int join_as(uid_t uid, bool in_group)
@@ -440,7 +441,7 @@ START_TEST(no_xml_a_pipe_or_memory_that_may_change_is_refused)
         ck_assert_int_eq(pipe2(pipes, O_CLOEXEC), 0);
         ride = pipes[0];
     } else if (_i == 2) {
-        ride = (int)memfd_create("xml", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        ride = memfd_create("xml", MFD_CLOEXEC | MFD_ALLOW_SEALING);
         ck_assert_int_eq(write(ride, "<domain/>", 9), 9);
     }
     say(fd, &request, ride);
