@@ -3,7 +3,7 @@
 
 #include "supervisord/base/rng.h"
 
-enum { SEEDS = 60, STEPS = 150 };
+enum { SEEDS = 100, STEPS = 150 };
 
 static struct hf_rng rng;
 static uint32_t lose_permille, damage_permille;
@@ -17,6 +17,30 @@ static bool misfortune(const struct item *item, int from, int to)
     if (hf_rng_permille(&rng, damage_permille))
         item->bytes[hf_rng_below(&rng, item->len)] ^= (uint8_t)(1 + hf_rng_below(&rng, 255));
     return false;
+}
+
+/* A daemon's journal keeps the state over its restart. */
+static uint8_t disk[HOSTS_MAX][1 << 18];
+static size_t disk_len[HOSTS_MAX];
+
+static void kill_and_keep(unsigned i)
+{
+    const struct engine *e = replica_engine(bus.host[i].r);
+
+    if (e != NULL)
+        disk_len[i] = engine_save(e, disk[i], sizeof disk[i]);
+    ck_assert_uint_le(disk_len[i], sizeof disk[i]);
+    kill_daemon(i);
+    submitted[i] = 0;
+}
+
+static void start_again(unsigned i)
+{
+    struct hf_err err;
+
+    load(i, NULL);
+    if (disk_len[i] > 0)
+        ck_assert_int_eq(replica_restore(bus.host[i].r, disk[i], disk_len[i], &err), HF_OK);
 }
 
 static void let_out(unsigned i)
@@ -54,10 +78,8 @@ static void one_fault(void)
         random_rings();
         break;
     case 1:
-        if (h->r != NULL) {
-            kill_daemon(i);
-            submitted[i] = 0;
-        }
+        if (h->r != NULL)
+            kill_and_keep(i);
         break;
     case 2:
         h->is_paused = true;
@@ -83,8 +105,10 @@ static void one_fault(void)
         break;
     case 8:
     case 9:
-        if (h->r == NULL)
-            join(i);
+        if (h->r == NULL) {
+            start_again(i);
+            tell_members(h->ring);
+        }
         break;
     default:
         if (h->r != NULL && phase_of(i) != REPLICA_STOPPED && submitted[i] < 300)
@@ -125,7 +149,7 @@ static void storm(uint64_t seed, unsigned nodes)
         bus.host[i].is_paused = false;
         let_out(i);
         if (bus.host[i].r == NULL)
-            load(i, NULL);
+            start_again(i);
     }
     cut("aaaaa");
     run_ms(15000);
