@@ -6,7 +6,8 @@
 #   boot [PROGRAM...]   inside a node: starts the daemons (all, or those named), each in a loop that
 #                       starts it again 200 ms after it ended, as systemd's Restart=always would
 #   members             inside a node: prints how many nodes are members, 0 if nobody answers
-# Environment for conf: HF_TIMING, lines for the section `timing`.
+# Environment for conf: HF_TIMING, lines for the section `timing`; HF_PARAMS, lines for the `params`
+# of every fence device.
 PREFIX=${RIG_PREFIX:-10.77}
 
 print_conf() {
@@ -22,12 +23,13 @@ print_conf() {
 		}
 		fence_device bmc-$n {
 		    agent: fence_ipmilan
-		    credentials: bmc
+		    credentials: bmc.cred
 		    params {
 		        ip: $PREFIX.2.$((100 + ${n#n}))
 		        lanplus: 1
 		        cipher: 3
 		        power_wait: 0
+		        ${HF_PARAMS:-}
 		    }
 		}
 		E
@@ -55,8 +57,17 @@ keep() {   # LOGNAME CMD...
 		sleep 0.2
 	done
 }
+# Nodes share one kernel and so its boot id; a power on of a node is a boot of its own, and Holdfast
+# takes a new one for a proof that what ran before is gone.
+own_boot_id() {
+	local file=/proc/sys/kernel/random/boot_id
+	mountpoint -q "$file" && return
+	cat /proc/sys/kernel/random/uuid >/run/boot_id
+	mount --bind /run/boot_id "$file"
+}
 boot() {
 	local what
+	own_boot_id
 	install -d -m 750 -g holdfast /run/holdfast
 	for what; do
 		case $what in
