@@ -183,6 +183,15 @@ static inline void fake_add_vm(const char *name, bool wants_run)
     fake_step(&ev);
 }
 
+/* "a" runs on n1, "b" on n2: the engine fences only a node whose death somebody waits for. */
+static inline void fake_two_vms(void)
+{
+    fake_add_vm("a", true);
+    ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
+    fake_add_vm("b", true);
+    ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
+}
+
 /* Three members, armed. */
 static inline void fake_group_up(void)
 {

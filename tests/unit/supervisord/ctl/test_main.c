@@ -1,0 +1,394 @@
+/* The real `holdfast` program against the real server in this process, through a real door. */
+#include "tests/unit/supervisord/ctl/fake_daemon.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static char folder[64], door[128], program[PATH_MAX];
+static char out[1 << 20], wrong[16384]; /* stdout and stderr of the last run */
+static int listen_fd;
+
+/* The command is built beside the tests: build/unit/this, build/bin/holdfast. */
+static void find_program(void)
+{
+    char self[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    ck_assert_int_gt(len, 0);
+    self[len] = '\0';
+    for (unsigned i = 0; i < 2; i++)
+        *strrchr(self, '/') = '\0';
+    ck_assert_int_lt(snprintf(program, sizeof program, "%s/bin/holdfast", self),
+                     (int)sizeof program);
+    ck_assert_msg(access(program, X_OK) == 0, "%s is not built", program);
+}
+
+static void set_up(void)
+{
+    struct hf_err err;
+
+    find_program();
+    strcpy(folder, "/tmp/holdfast-ctl-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    (void)snprintf(door, sizeof door, "%s/ctl.sock", folder);
+    ck_assert_int_eq(door_listen(door, NULL, &listen_fd, &err), HF_OK);
+    fake_open(listen_fd);
+    fake_group_up();
+}
+
+static void tear_down(void)
+{
+    fake_close();
+    close(listen_fd);
+    (void)unlink(door);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+static pid_t start(int out_fd, int wrong_fd, const char *const *words)
+{
+    const char *argv[32] = {program, "--socket", door};
+    const char *env[] = {"LANG=C.UTF-8", "COLUMNS=100", "TZ=UTC0", "PATH=/usr/bin:/bin", NULL};
+    unsigned argc = 3;
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    while (*words != NULL && argc < 31)
+        argv[argc++] = *words++;
+    (void)dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+    (void)dup2(out_fd, STDOUT_FILENO);
+    (void)dup2(wrong_fd, STDERR_FILENO);
+    (void)execve(program, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)env);
+    _exit(127);
+}
+
+/* A place in /tmp that takes any amount; read after the end. */
+static int scratch(void)
+{
+    int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+    ck_assert_int_ge(fd, 0);
+    return fd;
+}
+
+static void take(int fd, char *text, size_t cap)
+{
+    ssize_t len = pread(fd, text, cap - 1, 0);
+
+    ck_assert_int_ge(len, 0);
+    text[len] = '\0';
+    close(fd);
+}
+
+/* Run `holdfast` with these words (ended by NULL) while the daemon serves; its exit code. During the
+ * run `meanwhile` is called at every turn of the loop. */
+static int run_while(void (*meanwhile)(void), const char *first, ...)
+{
+    const char *words[32] = {first};
+    int out_fd = scratch(), wrong_fd = scratch(), state = 0;
+    unsigned count = 1;
+    va_list args;
+    pid_t pid;
+
+    va_start(args, first);
+    while (words[count - 1] != NULL && count < 32)
+        words[count++] = va_arg(args, const char *);
+    va_end(args);
+    pid = start(out_fd, wrong_fd, words);
+    for (unsigned turns = 0; waitpid(pid, &state, WNOHANG) == 0; turns++) {
+        if (turns > 1500) { /* ten seconds and more: below the case's own limit */
+            (void)kill(pid, SIGKILL);
+            (void)waitpid(pid, &state, 0);
+            ck_abort_msg("holdfast did not end");
+        }
+        fake_turn(10);
+        if (meanwhile != NULL)
+            meanwhile();
+    }
+    take(out_fd, out, sizeof out);
+    take(wrong_fd, wrong, sizeof wrong);
+    ck_assert(WIFEXITED(state));
+    return WEXITSTATUS(state);
+}
+
+#define run(...) run_while(NULL, __VA_ARGS__, NULL)
+
+static void write_file(const char *name, const char *text, char path[160])
+{
+    int fd;
+
+    (void)snprintf(path, 160, "%s/%s", folder, name);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+}
+
+/* ---- looking ---- */
+
+START_TEST(status_answers_at_one_glance)
+{
+    fake_add_vm("trade1", true);
+    ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
+    fake_at(90);
+    ck_assert_int_eq(run("status"), HF_CTL_OK);
+    ck_assert_str_eq(
+        out, "colo   quorate 3/3   armed   epoch 1   seen from n1\n"
+             "\n"
+             "NODES  state   since  VMs       free memory  cores  fencing\n"
+             "n1     member   90 s    1  59 GiB of 64 GiB     16  1 level\n"
+             "n2     member   90 s    0  63 GiB of 64 GiB     16  1 level\n"
+             "n3     member   90 s    0  63 GiB of 64 GiB     16  1 level\n"
+             "\n"
+             "VMS   1 running\n"
+             "VM      state    node  since  memory\n"
+             "trade1  running  n1     90 s   4 GiB\n"
+             "\n"
+             "Nothing needs you.\n");
+    ck_assert_str_eq(wrong, "");
+}
+END_TEST
+
+START_TEST(status_ends_with_what_to_type_next)
+{
+    fake_two_vms();
+    fake_host_gone(1);
+    fake_at(5);
+    ck_assert_int_eq(run("status"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "NEEDS YOU\n"
+                                      "  n2  being fenced: level 1 by n1\n"
+                                      "      since 09:13:20 (5 s)   holdfast why n2\n"
+                                      "  b   down: waits for proof that it does not run on n2\n"
+                                      "      since 09:13:20 (5 s)   holdfast why b\n"));
+}
+END_TEST
+
+START_TEST(json_is_what_the_daemon_said)
+{
+    ck_assert_int_eq(run("status", "--json"), HF_CTL_OK);
+    ck_assert_int_eq(strncmp(out, "{\"version\":1,", 13), 0);
+    ck_assert_int_eq(run("nodes", "--json"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "\"nodes\":["));
+    ck_assert_ptr_null(strstr(out, "\"vms\":["));
+    ck_assert_int_eq(run("vms", "--json"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "\"vms\":[]"));
+    ck_assert_int_eq(run("config", "show"), HF_CTL_OK);
+    ck_assert_str_eq(out, "group colo {\n}\n");
+}
+END_TEST
+
+START_TEST(events_are_numbered_lines)
+{
+    ck_assert_int_eq(run("events", "--subject", "n2"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "n2          joining \u2192 member             it has told"));
+    ck_assert_ptr_null(strstr(out, "n3 "));
+    ck_assert_int_eq(run("events", "--json", "--after", "1"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "\n{\"seq\":2,"));
+    ck_assert_ptr_null(strstr(out, "\n{\"seq\":1,"));
+}
+END_TEST
+
+START_TEST(why_tells_the_trail_and_the_rules)
+{
+    fake_add_vm("trade1", true);
+    ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
+    ck_assert_int_eq(run("why", "trade1"), HF_CTL_OK);
+    ck_assert_int_eq(strncmp(out, "trade1 is running on n1 since", 29), 0);
+    ck_assert_ptr_nonnull(strstr(out, "placing \u2192 starting"));
+    ck_assert_ptr_nonnull(strstr(out, "If it had to be placed now (4 GiB)"));
+    ck_assert_int_eq(run("why", "n9"), HF_CTL_REFUSED);
+    ck_assert_ptr_nonnull(strstr(wrong, "no such node or VM"));
+}
+END_TEST
+
+/* ---- ordering ---- */
+
+static const char domain[] = "<domain type='kvm'><name>trade1</name>"
+                             "<memory unit='MiB'>2048</memory></domain>";
+
+START_TEST(vm_add_reads_name_and_memory_and_hands_the_xml_over)
+{
+    char path[160];
+
+    write_file("vm.xml", domain, path);
+    ck_assert_int_eq(run("vm", "add", path, "--priority", "900", "--apart", "gw", "--allowed",
+                         "n2,n3", "--preferred", "n3", "--stop-grace", "1min"),
+                     HF_CTL_OK);
+    ck_assert_str_eq(out, "vm-add trade1: ordered\n");
+    ck_assert_str_eq(f.held.u.order.def.name, "trade1");
+    ck_assert_uint_eq(f.held.u.order.def.memory_mib, 2048);
+    ck_assert_uint_eq(f.held.u.order.def.priority, 900);
+    ck_assert_str_eq(f.held.u.order.def.apart, "gw");
+    ck_assert_uint_eq(f.held.u.order.def.allowed, 6);
+    ck_assert_uint_eq(f.held.u.order.def.preferred.ix, 2);
+    ck_assert_uint_eq(f.held.u.order.def.stop_grace_ms, 60000);
+    ck_assert(f.held.u.order.wants_run);
+    ck_assert_uint_eq(f.blob_len, strlen(domain));
+    ck_assert_int_eq(run("vm", "add", "trade1", path), HF_CTL_REFUSED);
+    ck_assert_ptr_nonnull(strstr(wrong, "name is taken"));
+    (void)unlink(path);
+}
+END_TEST
+
+START_TEST(vm_add_refuses_a_wrong_file_before_sending_anything)
+{
+    char path[160];
+
+    write_file("vm.xml", domain, path);
+    ck_assert_int_eq(run("vm", "add", "trade2", path), HF_CTL_USAGE);
+    ck_assert_ptr_nonnull(strstr(wrong, "is the XML of 'trade1', not of 'trade2'"));
+    ck_assert_int_eq(run("vm", "add", path, "--memory", "lots"), HF_CTL_USAGE);
+    ck_assert_int_eq(run("vm", "add", "/nonexistent.xml"), HF_CTL_USAGE);
+    ck_assert_ptr_nonnull(strstr(wrong, "No such file"));
+    ck_assert_uint_eq(f.orders_count + f.blobs_count, 0);
+    (void)unlink(path);
+}
+END_TEST
+
+static void start_ends(void)
+{
+    static unsigned turns;
+
+    if (f.orders_count > 0 && ++turns == 20) { /* the guest takes a while */
+        (void)fake_done(HF_FX_VM_START, HF_OUT_DONE);
+    }
+}
+
+START_TEST(wait_ends_when_the_vm_runs)
+{
+    fake_add_vm("trade1", false);
+    ck_assert_int_eq(run_while(start_ends, "vm", "start", "trade1", "--wait", NULL), HF_CTL_OK);
+    ck_assert_int_eq(strncmp(out, "trade1 running on n1 (", 22), 0);
+}
+END_TEST
+
+START_TEST(wait_has_an_end)
+{
+    fake_add_vm("trade1", false);
+    ck_assert_int_eq(run("vm", "start", "trade1", "--wait", "--timeout", "200ms", "--json"),
+                     HF_CTL_REFUSED);
+    ck_assert_ptr_nonnull(strstr(out, "\"reached\":false"));
+    ck_assert_ptr_nonnull(strstr(wrong, "the order stands"));
+}
+END_TEST
+
+START_TEST(a_refusal_says_why_and_exits_with_one)
+{
+    ck_assert_int_eq(run("vm", "stop", "nobody"), HF_CTL_REFUSED);
+    ck_assert_ptr_nonnull(strstr(wrong, "holdfast: there is no vm 'nobody'"));
+    ck_assert_int_eq(run("undrain", "n1"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "it is so already"));
+}
+END_TEST
+
+START_TEST(a_frozen_group_exits_with_four)
+{
+    f.shell.phase = CTL_PHASE_FROZEN;
+    ck_assert_int_eq(run("disarm"), HF_CTL_NOT_QUORATE);
+    ck_assert_ptr_nonnull(strstr(wrong, "holdfast status"));
+    ck_assert_int_eq(run("status"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "NOT QUORATE"));
+}
+END_TEST
+
+START_TEST(fencing_needs_a_person_or_yes)
+{
+    ck_assert_int_eq(run("fence", "n2"), HF_CTL_USAGE);
+    ck_assert_ptr_nonnull(strstr(wrong, "--yes"));
+    ck_assert_int_eq(run("fence", "confirm", "n2", "--yes"), HF_CTL_USAGE);
+    ck_assert_ptr_nonnull(strstr(wrong, "--reason"));
+    ck_assert_uint_eq(f.orders_count, 0);
+    ck_assert_int_eq(run("fence", "n2", "--yes"), HF_CTL_OK);
+    ck_assert_int_eq(f.held.u.order.type, HF_ORDER_FENCE);
+    ck_assert_int_eq(run("fence", "confirm", "n2", "--yes", "--reason", "I see it"),
+                     HF_CTL_REFUSED);
+    ck_assert_int_eq(f.held.u.order.type, HF_ORDER_CONFIRM);
+    ck_assert_str_eq(f.held.u.order.reason, "I see it");
+}
+END_TEST
+
+/* ---- words ---- */
+
+START_TEST(mistakes_are_named)
+{
+    static const struct {
+        const char *words[5], *say;
+    } cases[] = {
+        {{"statsu"}, "did you mean 'status'"},
+        {{"elephant"}, "holdfast --help"},
+        {{"vm", "fly"}, "'vm fly' is not a command"},
+        {{"status", "now"}, "usage: holdfast status"},
+        {{"why"}, "usage: holdfast why VM|NODE"},
+        {{"status", "--wait"}, "--wait does not go with 'status'"},
+        {{"events", "--after", "x"}, "--after 'x' is not a number"},
+        {{"events", "--after"}, "needs a value"},
+        {{"status", "--frob"}, "unknown option --frob"},
+        {{"drain", "n1", "--for", "x"}, "--for 'x' is not a duration"},
+    };
+
+    ck_assert_int_eq(run_while(NULL, cases[_i].words[0], cases[_i].words[1], cases[_i].words[2],
+                               cases[_i].words[3], NULL),
+                     HF_CTL_USAGE);
+    ck_assert_msg(strstr(wrong, cases[_i].say) != NULL, "%s", wrong);
+    ck_assert_uint_eq(f.orders_count, 0);
+}
+END_TEST
+
+START_TEST(help_and_version_need_no_daemon)
+{
+    ck_assert_int_eq(run("--help"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "Exit codes"));
+    ck_assert_int_eq(run("fence", "confirm", "--help"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "its VMs run twice"));
+    ck_assert_int_eq(run("--version"), HF_CTL_OK);
+    ck_assert_int_eq(strncmp(out, "holdfast ", 9), 0);
+}
+END_TEST
+
+START_TEST(no_daemon_exits_with_three_and_says_what_to_do)
+{
+    strcpy(door, "/tmp/holdfast-no-such-door");
+    ck_assert_int_eq(run("status"), HF_CTL_UNREACHABLE);
+    ck_assert_ptr_nonnull(strstr(wrong, "holdfast: cannot reach holdfastd at "
+                                        "/tmp/holdfast-no-such-door"));
+    ck_assert_ptr_nonnull(strstr(wrong, "No such file or directory. Is it running?"));
+    (void)snprintf(door, sizeof door, "%s/ctl.sock", folder);
+}
+END_TEST
+
+START_TEST(config_check_reads_files_by_itself)
+{
+    char path[160];
+
+    ck_assert_int_eq(run("config", "check", "etc/holdfast.conf.example"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "etc/holdfast.conf.example is good: group "));
+    ck_assert_int_eq(run("config", "show", "--file", "etc/holdfast.conf.example"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "{"));
+    write_file("bad.conf", "group {\n  frob: 1\n}\n", path);
+    ck_assert_int_eq(run("config", "check", path), HF_CTL_USAGE);
+    ck_assert_int_eq(strncmp(wrong, path, strlen(path)), 0); /* FILE:LINE:COL first */
+    (void)unlink(path);
+}
+END_TEST
+
+HF_TEST_MAIN_WITH("ctl/main", set_up, tear_down,
+                  HF_CASE(status_answers_at_one_glance),
+                  HF_CASE(status_ends_with_what_to_type_next),
+                  HF_CASE(json_is_what_the_daemon_said),
+                  HF_CASE(events_are_numbered_lines),
+                  HF_CASE(why_tells_the_trail_and_the_rules),
+                  HF_CASE(vm_add_reads_name_and_memory_and_hands_the_xml_over),
+                  HF_CASE(vm_add_refuses_a_wrong_file_before_sending_anything),
+                  HF_CASE(wait_ends_when_the_vm_runs),
+                  HF_CASE(wait_has_an_end),
+                  HF_CASE(a_refusal_says_why_and_exits_with_one),
+                  HF_CASE(a_frozen_group_exits_with_four),
+                  HF_CASE(fencing_needs_a_person_or_yes),
+                  HF_LOOP(mistakes_are_named, 0, 10),
+                  HF_CASE(help_and_version_need_no_daemon),
+                  HF_CASE(no_daemon_exits_with_three_and_says_what_to_do),
+                  HF_CASE(config_check_reads_files_by_itself))

@@ -1,0 +1,336 @@
+#include "tests/unit/supervisord/ctl/fake_daemon.h"
+
+#include <jansson.h>
+
+#define GOLDEN "tests/unit/supervisord/ctl/picture.json"
+
+static char *text;
+
+static json_t *picture(void)
+{
+    struct hf_json j;
+    json_t *json;
+
+    text = (char *)malloc(PICTURE_BYTES_MAX);
+    j = hf_json_on(text, PICTURE_BYTES_MAX);
+    picture_status(&f.shell, f.history, &j);
+    ck_assert(hf_json_complete(&j));
+    json = json_loadb(text, j.len, JSON_REJECT_DUPLICATES, NULL);
+    ck_assert_ptr_nonnull(json);
+    return json;
+}
+
+static json_t *why(const char *name)
+{
+    struct hf_json j;
+    json_t *json;
+
+    text = (char *)malloc(PICTURE_BYTES_MAX);
+    j = hf_json_on(text, PICTURE_BYTES_MAX);
+    ck_assert(picture_why(&f.shell, f.history, name, name, &j));
+    ck_assert(hf_json_complete(&j));
+    json = json_loadb(text, j.len, JSON_REJECT_DUPLICATES, NULL);
+    ck_assert_ptr_nonnull(json);
+    return json;
+}
+
+/* The text of the first need about `name` that holds `words`; its command must be `command`. */
+static bool needs(const char *name, const char *severity, const char *words, const char *command)
+{
+    const json_t *doc = picture(), *need;
+    size_t i;
+
+    json_array_foreach(json_object_get(doc, "needs"), i, need)
+    {
+        const char *next = json_string_value(json_object_get(need, "command"));
+
+        if (strcmp(json_string_value(json_object_get(need, "name")), name) == 0 &&
+            strcmp(json_string_value(json_object_get(need, "severity")), severity) == 0 &&
+            strstr(json_string_value(json_object_get(need, "text")), words) != NULL &&
+            next != NULL && strcmp(next, command) == 0)
+            return true;
+    }
+    fprintf(stderr, "%s\n", text);
+    return false;
+}
+
+static size_t needs_count(void)
+{
+    return json_array_size(json_object_get(picture(), "needs"));
+}
+
+static void set_up(void)
+{
+    fake_open(-1);
+    fake_group_up();
+}
+
+/* ---- the whole document ---- */
+
+START_TEST(a_power_cut_looks_like_the_golden_picture)
+{
+    json_t *doc, *golden;
+
+    fake_two_vms();
+    fake_at(60);
+    fake_host_gone(1);
+    fake_at(63);
+    f.shell.agent[HF_AGENT_HOST] = (struct ctl_agent){true, true, true, f.when.wall, ""};
+    f.shell.link.token_ms = 1000;
+    strcpy(f.shell.link.version, "3.1.7");
+    f.shell.file_path = "/etc/holdfast/holdfast.conf";
+    doc = picture();
+    json_object_del(json_object_get(doc, "daemon"), "version"); /* change with every release */
+    json_object_del(json_object_get(doc, "group"), "ruleset");
+    golden = json_load_file(GOLDEN, 0, NULL);
+    if (golden == NULL || json_equal(doc, golden) == 0) {
+        (void)json_dumpf(doc, stderr, JSON_INDENT(1));
+        ck_abort_msg("the picture above is not " GOLDEN);
+    }
+}
+END_TEST
+
+START_TEST(the_largest_group_fits)
+{
+    static char reason[HF_REASON_MAX + 1];
+
+    for (unsigned i = 0; i < HF_VMS_MAX; i++) {
+        char name[HF_NAME_MAX + 1];
+
+        (void)snprintf(name, sizeof name, "%0*u", HF_NAME_MAX, i);
+        fake_add_vm(name, true);
+    }
+    memset(reason, '\x01', sizeof reason - 1);
+    strcpy(f.shell.journal_why, reason);
+    f.shell.journal_broken = true;
+    ck_assert_uint_eq(json_array_size(json_object_get(picture(), "vms")), HF_VMS_MAX);
+}
+END_TEST
+
+START_TEST(without_a_state_the_picture_says_why)
+{
+    f.shell.engine = NULL;
+    f.shell.phase = CTL_PHASE_APART;
+    strcpy(f.shell.phase_why, "cpg_initialize: CS_ERR_LIBRARY");
+    ck_assert(needs("colo", "error", "CS_ERR_LIBRARY", "systemctl status corosync"));
+    ck_assert_uint_eq(json_array_size(json_object_get(picture(), "nodes")), 0);
+    ck_assert(!json_is_true(json_object_get(json_object_get(picture(), "group"), "quorate")));
+}
+END_TEST
+
+/* ---- what needs a person ---- */
+
+START_TEST(nothing_needs_anybody_when_all_is_well)
+{
+    fake_add_vm("trade1", true);
+    ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
+    fake_add_vm("spare", false);
+    ck_assert_uint_eq(needs_count(), 0);
+}
+END_TEST
+
+START_TEST(every_phase_but_synced_is_told)
+{
+    f.shell.phase = (enum ctl_phase)_i;
+    ck_assert_uint_eq(needs_count(), _i == CTL_PHASE_SYNCED ? 0 : 1);
+}
+END_TEST
+
+START_TEST(a_disarmed_group_is_told)
+{
+    fake_order_step(HF_ORDER_DISARM, HF_NO_NODE, "");
+    ck_assert(needs("colo", "warning", "disarmed", "holdfast arm"));
+}
+END_TEST
+
+START_TEST(a_node_that_cannot_be_fenced_asks_for_a_persons_word)
+{
+    fake_two_vms();
+    fake_host_gone(1);
+    ck_assert(needs("n2", "error", "being fenced", "holdfast why n2"));
+    ck_assert(fake_done(HF_FX_FENCE, HF_OUT_GAVE_UP));
+    ck_assert(needs("n2", "error", "1 fencing attempt failed",
+                    "holdfast fence confirm n2 --reason TEXT"));
+}
+END_TEST
+
+START_TEST(a_dead_node_asks_for_repair)
+{
+    fake_two_vms();
+    fake_host_gone(1);
+    ck_assert(fake_done(HF_FX_FENCE, HF_OUT_DONE));
+    ck_assert(needs("n2", "error", "fence device reads off", "holdfast why n2"));
+}
+END_TEST
+
+START_TEST(a_silent_daemon_is_told)
+{
+    f.member[2].present = false;
+    fake_members();
+    ck_assert(needs("n3", "error", "silent", "holdfast why n3"));
+}
+END_TEST
+
+START_TEST(an_unplaceable_vm_names_the_rule_per_node)
+{
+    struct hf_event ev;
+
+    memset(&ev, 0, sizeof ev);
+    ev.type = HF_EV_ORDER;
+    ev.u.order.type = HF_ORDER_VM_ADD;
+    ev.u.order.node = HF_NO_NODE;
+    ev.u.order.wants_run = true;
+    ev.u.order.def = (struct hf_vm_def){.name = "huge", .memory_mib = 1u << 20, .xml_bytes = 1,
+                                        .preferred = HF_NO_NODE, .restarts_max = 1};
+    fake_step(&ev);
+    ck_assert(needs("huge", "error",
+                    "n1 rule 6: not enough memory; n2 rule 6: not enough memory; n3 rule 6",
+                    "holdfast why huge"));
+}
+END_TEST
+
+START_TEST(a_waiting_vm_names_the_node)
+{
+    fake_add_vm("a", true);
+    ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
+    fake_host_gone(engine_vm(f.engine, engine_vm_by_name(f.engine, "a")).home.ix);
+    ck_assert(needs("a", "error", "waits for proof that it does not run on n1",
+                    "holdfast why a"));
+}
+END_TEST
+
+START_TEST(a_held_and_a_failed_vm_ask_to_be_started)
+{
+    struct hf_event ev;
+
+    fake_add_vm("a", true);
+    ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
+    memset(&ev, 0, sizeof ev);
+    ev.type = HF_EV_VM;
+    ev.from = engine_vm(f.engine, engine_vm_by_name(f.engine, "a")).home;
+    ev.u.vm.uid = 1;
+    ev.u.vm.start_no = 1;
+    ev.u.vm.seen = HF_SEEN_SHUTDOWN;
+    fake_step(&ev);
+    ck_assert(needs("a", "warning", "held", "holdfast vm start a"));
+}
+END_TEST
+
+START_TEST(what_a_node_reports_of_itself_is_told)
+{
+    struct hf_event ev;
+
+    memset(&ev, 0, sizeof ev);
+    ev.type = HF_EV_FACTS;
+    ev.from = (hf_node){1};
+    ev.u.facts.memory_mib = 65536;
+    fake_step(&ev);
+    ck_assert(needs("n2", "error", "VM monitor", "systemctl status holdfast-agent-vm libvirtd"));
+    ck_assert(needs("n2", "error", "unfit link", "holdfast status"));
+    ck_assert(needs("n2", "warning", "not the running configuration", "holdfast config show"));
+}
+END_TEST
+
+START_TEST(this_nodes_own_daemons_are_told)
+{
+    f.shell.agent[HF_AGENT_VM].is_expected = true;
+    ck_assert(needs("n1", "error", "vm agent not connected", "systemctl status holdfast-agent-vm"));
+    f.shell.agent[HF_AGENT_VM].is_connected = true;
+    ck_assert(needs("n1", "error", "vm agent stale", "systemctl status holdfast-agent-vm"));
+    f.shell.agent[HF_AGENT_VM].is_fresh = true;
+    ck_assert_uint_eq(needs_count(), 0);
+    f.shell.link.is_fit = false;
+    strcpy(f.shell.link.why, "no encryption");
+    ck_assert(needs("n1", "error", "no encryption", "corosync-cmapctl -m runtime.config.totem"));
+    f.shell.link.is_connected = false;
+    ck_assert(needs("n1", "error", "no connection", "systemctl status corosync"));
+    f.shell.link = (struct ctl_link){.is_connected = true, .is_fit = true};
+    f.shell.journal_broken = true;
+    f.shell.journal_lost = 3;
+    ck_assert(needs("n1", "error", "3 records lost", "df /var/lib/holdfast"));
+    f.shell.journal_broken = false;
+    f.shell.file_differs = true;
+    ck_assert(needs("n1", "warning", "not the running", "holdfast config show --file"));
+    f.shell.file_bad = true;
+    strcpy(f.shell.file_why, "x.conf:3:1: unknown key");
+    ck_assert(needs("n1", "warning", "unknown key",
+                    "holdfast config check /etc/holdfast/holdfast.conf"));
+    f.shell.file_bad = f.shell.file_differs = false;
+    f.shell.ghosts = 1;
+    ck_assert(needs("colo", "warning", "1 member", "corosync-cpgtool"));
+}
+END_TEST
+
+START_TEST(errors_come_before_warnings)
+{
+    const json_t *list;
+
+    f.shell.ghosts = 1;
+    fake_host_gone(1);
+    list = json_object_get(picture(), "needs");
+    ck_assert_uint_eq(json_array_size(list), 2);
+    ck_assert_str_eq(json_string_value(json_object_get(json_array_get(list, 0), "severity")),
+                     "error");
+    ck_assert_str_eq(json_string_value(json_object_get(json_array_get(list, 1), "severity")),
+                     "warning");
+}
+END_TEST
+
+/* ---- why ---- */
+
+START_TEST(the_trail_of_a_vm_tells_of_its_lost_node)
+{
+    const json_t *doc, *trail, *event;
+    bool saw_node = false, saw_other = false;
+    size_t i;
+
+    fake_two_vms();
+    fake_host_gone(engine_vm(f.engine, engine_vm_by_name(f.engine, "a")).home.ix);
+    doc = why("a");
+    trail = json_object_get(doc, "trail");
+    json_array_foreach(trail, i, event)
+    {
+        saw_node |= strcmp(json_string_value(json_object_get(event, "name")), "n1") == 0;
+        saw_other |= strcmp(json_string_value(json_object_get(event, "name")), "b") == 0;
+    }
+    ck_assert(saw_node);
+    ck_assert(!saw_other);
+    ck_assert(json_is_integer(json_object_get(doc, "incident")));
+    ck_assert_uint_eq(
+        json_array_size(json_object_get(json_object_get(doc, "placement"), "nodes")), 3);
+    ck_assert_uint_eq(json_array_size(json_object_get(doc, "needs")), 1);
+}
+END_TEST
+
+START_TEST(the_trail_is_bounded_and_keeps_the_newest)
+{
+    const json_t *trail;
+
+    for (unsigned i = 0; i < 3 * PICTURE_TRAIL_MAX; i++)
+        history_note(f.history, f.engine, "n1", "a word", &f.when);
+    trail = json_object_get(why("n1"), "trail");
+    ck_assert_uint_eq(json_array_size(trail), PICTURE_TRAIL_MAX);
+    ck_assert_uint_eq((uint64_t)json_integer_value(json_object_get(
+                          json_array_get(trail, PICTURE_TRAIL_MAX - 1), "seq")),
+                      history_newest(f.history));
+}
+END_TEST
+
+HF_TEST_MAIN_WITH("ctl/picture", set_up, NULL,
+                  HF_CASE(a_power_cut_looks_like_the_golden_picture),
+                  HF_CASE(the_largest_group_fits),
+                  HF_CASE(without_a_state_the_picture_says_why),
+                  HF_CASE(nothing_needs_anybody_when_all_is_well),
+                  HF_LOOP(every_phase_but_synced_is_told, 0, CTL_PHASES),
+                  HF_CASE(a_disarmed_group_is_told),
+                  HF_CASE(a_node_that_cannot_be_fenced_asks_for_a_persons_word),
+                  HF_CASE(a_dead_node_asks_for_repair),
+                  HF_CASE(a_silent_daemon_is_told),
+                  HF_CASE(an_unplaceable_vm_names_the_rule_per_node),
+                  HF_CASE(a_waiting_vm_names_the_node),
+                  HF_CASE(a_held_and_a_failed_vm_ask_to_be_started),
+                  HF_CASE(what_a_node_reports_of_itself_is_told),
+                  HF_CASE(this_nodes_own_daemons_are_told),
+                  HF_CASE(errors_come_before_warnings),
+                  HF_CASE(the_trail_of_a_vm_tells_of_its_lost_node),
+                  HF_CASE(the_trail_is_bounded_and_keeps_the_newest))
