@@ -290,11 +290,11 @@ static enum virt_code create(void *user, void *conn, const char *name, const cha
     enum virt_code code;
 
     if (domain != NULL) {
-        code = judge_existing(domain, err);
+        code = judge_existing(domain, err); /* VIRT_ABSENT: it has just gone */
         virDomainFree(domain);
-        return code;
+    } else {
+        code = failed(err, "look for the domain");
     }
-    code = failed(err, "look for the domain");
     if (code != VIRT_ABSENT)
         return code == VIRT_GONE ? VIRT_UNREACHED : code;
     domain = virDomainCreateXML(conn, xml, self->can_pause ? VIR_DOMAIN_START_PAUSED : 0);

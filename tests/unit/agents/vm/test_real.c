@@ -1,0 +1,342 @@
+/* The VM agent against a real libvirtd and real QEMU (TCG), in namespaces of their own: nothing of
+ * the machine is touched, and all of it ends with the test. Needs root, libvirtd and QEMU; says
+ * loudly when it cannot run. */
+#include "agents/vm/vm.h"
+
+#include "tests/fakes/agent_rig.h"
+#include "tests/unit/check.h"
+
+#include <errno.h>
+#include <libvirt/libvirt.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agents/vm/render.h"
+#include "supervisord/door/door.h"
+
+#define K(kind_) (1u << HF_REPORT_##kind_)
+#define QEMU "/usr/bin/qemu-system-x86_64"
+#define LIBVIRTD "/usr/sbin/libvirtd"
+
+static struct agent_rig rig;
+static struct vm_agent vms;
+static pid_t libvirtd;
+
+static const char domain[] = "<domain type='qemu'><name>mq-1</name><memory unit='MiB'>32</memory>"
+                             "<os><type arch='x86_64' machine='q35'>hvm</type></os>"
+                             "<features><acpi/></features>"
+                             "<devices><emulator>" QEMU "</emulator>"
+                             "<controller type='usb' model='none'/><memballoon model='none'/>"
+                             "</devices></domain>";
+
+/* ---- the private libvirtd ---- */
+
+static void must(bool ok, const char *what)
+{
+    if (!ok) {
+        fprintf(stderr, "test_real: %s: %s\n", what, strerror(errno));
+        exit(EXIT_FAILURE);
+    }
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+
+    must(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0, path);
+}
+
+static void own_folders(void)
+{
+    static const char *const folders[] = {"/run", "/etc/libvirt", "/var/lib/libvirt",
+                                          "/var/log/libvirt", "/var/cache/libvirt"};
+
+    must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0, "private mounts");
+    must(mount("proc", "/proc", "proc", 0, NULL) == 0, "/proc");
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+        must(mount("tmpfs", folders[i], "tmpfs", 0, "mode=755") == 0, folders[i]);
+    write_text("/etc/libvirt/qemu.conf", "security_driver = \"none\"\nuser = \"root\"\n"
+                                         "group = \"root\"\ndynamic_ownership = 0\n"
+                                         "remember_owner = 0\ncgroup_controllers = [ ]\n"
+                                         "namespaces = [ ]\nstdio_handler = \"file\"\n");
+    write_text("/etc/libvirt/libvirtd.conf", "auth_unix_rw = \"none\"\nauth_unix_ro = \"none\"\n"
+                                             "host_uuid = \"77000000-0000-4000-8000-000000000001\"\n"
+                                             "log_outputs = \"4:file:/var/log/libvirt/d.log\"\n");
+}
+
+static void start_libvirtd(void)
+{
+    libvirtd = fork();
+    must(libvirtd >= 0, "fork");
+    if (libvirtd == 0) {
+        execl(LIBVIRTD, LIBVIRTD, (char *)NULL);
+        _exit(127);
+    }
+}
+
+/* ---- the agent ---- */
+
+static void send_list(void)
+{
+    struct hf_report r = {.kind = HF_REPORT_VMS};
+
+    r.u.vms.uid = 1;
+    strcpy(r.u.vms.name, "mq-1");
+    rig_send(&rig, &r, -1);
+    r = (struct hf_report){.kind = HF_REPORT_VMS};
+    r.u.vms.is_last = true;
+    rig_send(&rig, &r, -1);
+}
+
+static void await_watch(bool known)
+{
+    while (rig_await(&rig, K(WATCH)).u.watch.known != known)
+        ;
+}
+
+static void setup(void)
+{
+    struct agent_setup s;
+    struct hf_err err;
+    struct virt virt;
+
+    /* Over what the case before left there. */
+    must(mount("tmpfs", "/run", "tmpfs", 0, "mode=755") == 0, "/run");
+    start_libvirtd();
+    render_init();
+    rig_open(&rig);
+    vms.where = (struct qemu_where){.proc = "/proc", .run = "/run/libvirt/qemu"};
+    s = rig_setup(&rig, HF_AGENT_VM, &vm_calls, &vms);
+    must(libvirt_open(&virt, "qemu:///system", true, &err) == HF_OK, err.text);
+    must(pool_open(&vms.pool, &virt, &err) == HF_OK, err.text);
+    must(agent_open(&rig.agent, &s, &err) == HF_OK, err.text);
+    must(vm_open(&vms, rig.agent, &err) == HF_OK, err.text);
+    rig_run(&rig, HF_AGENT_VM);
+    await_watch(true);
+    send_list();
+    must(rig_await(&rig, K(INVENTORY)).u.inventory.count == 0, "nothing runs yet");
+}
+
+/* libvirt first, so that it does not see its qemus end. Its event thread ends with the process. */
+static void teardown(void)
+{
+    rig_stop(&rig);
+    must(kill(libvirtd, SIGKILL) == 0 && waitpid(libvirtd, NULL, 0) == libvirtd, "end libvirtd");
+    for (size_t i = 0; i < HF_VMS_MAX; i++) {
+        if (vms.vm[i].is_used && vms.vm[i].life == VM_ON)
+            (void)qemu_kill(vms.vm[i].pidfd);
+    }
+    vm_close(&vms);
+    rig_close(&rig);
+    (void)rmdir(rig.folder);
+}
+
+static pid_t start(uint32_t start_no)
+{
+    struct hf_report r = {.kind = HF_REPORT_START};
+    struct hf_err err;
+    int fd;
+
+    r.u.start.token = (struct hf_token){start_no, 1};
+    r.u.start.uid = 1;
+    r.u.start.start_no = start_no;
+    r.u.start.deadline_ms = 8000;
+    r.u.start.memory_mib = 32;
+    strcpy(r.u.start.name, "mq-1");
+    r.u.start.xml = hf_digest_of(domain, strlen(domain));
+    ck_assert_int_eq(door_memory("xml", domain, strlen(domain), &fd, &err), HF_OK);
+    rig_send(&rig, &r, fd);
+    r = rig_await(&rig, K(DONE));
+    ck_assert_msg(r.u.done.outcome == HF_OUT_DONE, "%s", r.u.done.why);
+    r = rig_await(&rig, K(VM));
+    ck_assert_int_eq(r.u.vm.seen, HF_SEEN_RUNNING);
+    ck_assert_uint_eq(r.u.vm.start_no, start_no);
+    return (pid_t)r.u.vm.pid;
+}
+
+static struct hf_report stop(uint64_t seq, uint32_t deadline_ms)
+{
+    struct hf_report r = {.kind = HF_REPORT_STOP};
+
+    r.u.stop.token = (struct hf_token){seq, 1};
+    r.u.stop.uid = 1;
+    r.u.stop.deadline_ms = deadline_ms;
+    strcpy(r.u.stop.name, "mq-1");
+    rig_send(&rig, &r, -1);
+    return rig_await(&rig, K(DONE));
+}
+
+static double ms_since(hf_time then)
+{
+    return (double)(hf_clock_now().ns - then.ns) / 1e6;
+}
+
+START_TEST(a_killed_qemu_is_told_within_milliseconds_and_started_again)
+{
+    for (uint32_t start_no = 1; start_no <= 3; start_no++) {
+        pid_t pid = start(start_no);
+        hf_time then = hf_clock_now();
+
+        ck_assert_int_eq(kill(pid, SIGKILL), 0);
+        ck_assert_int_eq(rig_await(&rig, K(VM)).u.vm.seen, HF_SEEN_CRASHED);
+        printf("SIGKILL to CRASHED: %.2f ms\n", ms_since(then));
+        ck_assert_int_lt((int)ms_since(then), 500);
+        (void)start(start_no + 10);
+        printf("SIGKILL to running again: %.1f ms\n", ms_since(then));
+        ck_assert_int_eq(stop(100 + start_no, 8000).u.done.outcome, HF_OUT_DONE);
+    }
+}
+END_TEST
+
+static virDomainPtr find(virConnectPtr *conn)
+{
+    *conn = virConnectOpen("qemu:///system");
+    ck_assert_ptr_nonnull(*conn);
+    return virDomainLookupByName(*conn, "mq-1");
+}
+
+/* By hand, by SIGTERM, and the guest's own end are told apart (peers.md 42). */
+START_TEST(a_destroy_by_hand_is_no_crash)
+{
+    unsigned flags = _i == 0 ? 0 : VIR_DOMAIN_DESTROY_GRACEFUL;
+    virConnectPtr conn;
+    virDomainPtr vm;
+    hf_time then;
+
+    (void)start(1);
+    vm = find(&conn);
+    then = hf_clock_now();
+    ck_assert_int_eq(virDomainDestroyFlags(vm, flags), 0);
+    printf("destroy returned: %.2f ms\n", ms_since(then));
+    ck_assert_int_eq(rig_await(&rig, K(VM)).u.vm.seen, HF_SEEN_DESTROYED);
+    printf("destroy to DESTROYED: %.2f ms\n", ms_since(then));
+    ck_assert(rig_is_quiet(&rig, K(VM), 100));
+    virDomainFree(vm);
+    virConnectClose(conn);
+}
+END_TEST
+
+/* A qemu that hangs is destroyed with SIGKILL: still by hand, not a crash. */
+START_TEST(a_hard_destroy_of_a_hung_qemu_is_no_crash)
+{
+    pid_t pid = start(1);
+    virConnectPtr conn;
+    virDomainPtr vm = find(&conn);
+
+    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    ck_assert_int_eq(virDomainDestroy(vm), 0);
+    ck_assert_int_eq(rig_await(&rig, K(VM)).u.vm.seen, HF_SEEN_DESTROYED);
+    virDomainFree(vm);
+    virConnectClose(conn);
+}
+END_TEST
+
+START_TEST(a_sigterm_from_the_host_is_a_crash)
+{
+    pid_t pid = start(1);
+    hf_time then = hf_clock_now();
+
+    ck_assert_int_eq(kill(pid, SIGTERM), 0);
+    ck_assert_int_eq(rig_await(&rig, K(VM)).u.vm.seen, HF_SEEN_CRASHED);
+    printf("SIGTERM to CRASHED: %.2f ms\n", ms_since(then));
+}
+END_TEST
+
+START_TEST(a_stopped_libvirtd_stops_nothing)
+{
+    pid_t pid = start(1);
+    hf_time then = hf_clock_now();
+
+    ck_assert_int_eq(kill(libvirtd, SIGSTOP), 0);
+    await_watch(false);
+    printf("libvirtd stopped to watch unknown: %.0f ms\n", ms_since(then));
+    ck_assert_int_eq(kill(pid, 0), 0);
+    then = hf_clock_now();
+    ck_assert_int_eq(stop(2, 8000).u.done.outcome, HF_OUT_DONE);
+    printf("stop without libvirt: %.1f ms\n", ms_since(then));
+    ck_assert_int_eq(kill(libvirtd, SIGCONT), 0);
+    await_watch(true);
+    (void)start(3);
+}
+END_TEST
+
+START_TEST(a_killed_libvirtd_loses_nothing)
+{
+    pid_t pid = start(5);
+    struct hf_report r;
+
+    ck_assert_int_eq(kill(libvirtd, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(libvirtd, NULL, 0), libvirtd);
+    await_watch(false);
+    ck_assert(rig_is_quiet(&rig, K(VM), 100));
+    rig_restart(&rig, HF_AGENT_VM);
+    send_list();
+    r = rig_await(&rig, K(INVENTORY));
+    ck_assert_uint_eq(r.u.inventory.count, 1);
+    ck_assert_uint_eq(r.u.inventory.vm[0].start_no, 5);
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
+    ck_assert_int_eq(rig_await(&rig, K(VM)).u.vm.seen, HF_SEEN_CRASHED);
+    (void)unlink("/run/libvirtd.pid");
+    start_libvirtd();
+    await_watch(true);
+    (void)start(6);
+}
+END_TEST
+
+static int run_cases(void)
+{
+    const struct hf_case cases[] = {
+        HF_CASE(a_killed_qemu_is_told_within_milliseconds_and_started_again),
+        HF_LOOP(a_destroy_by_hand_is_no_crash, 0, 2),
+        HF_CASE(a_sigterm_from_the_host_is_a_crash),
+        HF_CASE(a_stopped_libvirtd_stops_nothing),
+        HF_CASE(a_killed_libvirtd_loses_nothing),
+        HF_CASE(a_hard_destroy_of_a_hung_qemu_is_no_crash),
+    };
+
+    return hf_test_run("agents/vm on a real libvirtd", cases, sizeof cases / sizeof cases[0],
+                       setup, teardown);
+}
+
+/* One case a namespace would be cleaner still; what a case leaves is killed before the next. */
+static int first_process(void)
+{
+    pid_t tests = fork(), pid;
+    int status = 0;
+
+    if (tests == 0) {
+        own_folders();
+        _exit(run_cases());
+    }
+    do {
+        int one = 0;
+
+        pid = wait(&one);
+        if (pid == tests)
+            status = one;
+    } while (pid != tests && (pid > 0 || errno == EINTR));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
+}
+
+int main(void)
+{
+    pid_t first;
+    int status;
+
+    if (geteuid() != 0 || access(LIBVIRTD, X_OK) != 0 || access(QEMU, X_OK) != 0 ||
+        unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID) != 0) {
+        fprintf(stderr, "SKIPPED: agents/vm on a real libvirtd needs root, namespaces, %s and %s\n",
+                LIBVIRTD, QEMU);
+        return EXIT_SUCCESS;
+    }
+    first = fork();
+    if (first == 0)
+        _exit(first_process());
+    must(first > 0 && waitpid(first, &status, 0) == first, "the namespace's first process");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
+}
