@@ -418,7 +418,7 @@ void blobs_side(struct blobs *b, const uint8_t *bytes, size_t len, uint32_t node
     if (!is_own && m.type == SIDE_PUT)
         piece(b, &m, nodeid, now);
     if (is_own && b->send_at.ns != never.ns)
-        send_pieces(b, now); /* its coming back is the room for the next one */
+        b->send_at = now; /* its coming back is the room for the next one */
 }
 
 /* ---- time ---- */

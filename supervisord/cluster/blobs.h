@@ -58,7 +58,7 @@ void blobs_keep_all(struct blobs *b);
  * in answering (0 = we are the first); is_own: it is our own message coming back. */
 void blobs_side(struct blobs *b, const uint8_t *bytes, size_t len, uint32_t nodeid, unsigned rank,
                 bool is_own, hf_time now);
-/* Call at blobs_deadline() or later, and after a delivery while blobs_is_sending(). */
+/* Call at blobs_deadline() or later; a delivery can bring the deadline forward. */
 void blobs_tick(struct blobs *b, hf_time now);
 hf_time blobs_deadline(const struct blobs *b);
 bool blobs_is_sending(const struct blobs *b);

@@ -110,11 +110,13 @@ static void deliver_one(void)
 static void pass(int64_t ms)
 {
     for (int64_t at = 0; at <= ms; at += 50) {
-        for (unsigned i = 0; i < MEMBERS; i++)
-            if (!member[i].is_down && hf_time_reached(now, blobs_deadline(member[i].b)))
-                blobs_tick(member[i].b, now);
-        while (queue_count > 0)
-            deliver_one();
+        do {
+            while (queue_count > 0)
+                deliver_one();
+            for (unsigned i = 0; i < MEMBERS; i++)
+                if (!member[i].is_down && hf_time_reached(now, blobs_deadline(member[i].b)))
+                    blobs_tick(member[i].b, now);
+        } while (queue_count > 0);
         now = hf_time_add_ms(now, 50);
     }
 }
