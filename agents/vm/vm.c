@@ -251,7 +251,8 @@ static void judge(struct vm_agent *v, struct vm *vm, hf_time now)
     vm->life = VM_OFF;
     if (verdict.word == JUDGE_ORDERED)
         return;
-    hf_info("vm=%s pid %d ended: %s", vm->name, (int)vm->qemu.pid, verdict.why);
+    hf_info("vm=%s pid %d ended: %s (status %d, libvirt's word %d)", vm->name, (int)vm->qemu.pid,
+            verdict.why, (int)vm->facts.end, (int)vm->facts.hint);
     vm->can_correct = true;
     vm->told_end = verdict.seen;
     vm_tell(v, vm, verdict.seen);
