@@ -17,11 +17,11 @@
 
 enum {
     CMD_WORDS_MAX = 8,
-    CMD_ANSWER_MS = 5000,      /* the daemon answers from memory: later means that it hangs */
-    CMD_ORDER_MS = 20000,      /* above CTL_APPLY_MS of the server */
-    CMD_WAIT_MS = 120000,      /* --wait without --timeout */
-    CMD_ANSWER_MAX = 4 << 20,  /* twice the largest picture */
-    CMD_PROGRESS_MS = 2000,    /* a person starts to wonder */
+    CMD_ANSWER_MS = 5000,     /* the daemon answers from memory: later means that it hangs */
+    CMD_ORDER_MS = 20000,     /* above CTL_APPLY_MS of the server */
+    CMD_WAIT_MS = 120000,     /* --wait without --timeout */
+    CMD_ANSWER_MAX = 4 << 20, /* twice the largest picture */
+    CMD_PROGRESS_MS = 2000,   /* a person starts to wonder */
 };
 
 /* Everything from the command line. Texts are borrowed from argv. */
@@ -55,8 +55,8 @@ enum hf_ctl_status cmd_link_ask(struct cmd_link *link, const struct hf_ctl_reque
 /* Begin a stream of events: sends the request only. */
 enum hf_ctl_status cmd_link_send(struct cmd_link *link, const struct hf_ctl_request *request,
                                  int ride);
-/* The next record of a stream; *record NULL and *more false at its end. *record NULL and *more true:
- * nothing within that time (-1: for ever). Prints when the connection is gone. */
+/* The next record of a stream; *record NULL and *more false at its end. *record NULL and *more
+ * true: nothing within that time (-1: for ever). Prints when the connection is gone. */
 enum hf_ctl_status cmd_link_next(struct cmd_link *link, int64_t within_ms, json_t **record,
                                  bool *more);
 /* Open, ask, close. A refusal is printed (with --json: on stdout as it came) and gives NULL. */
@@ -110,8 +110,8 @@ int cmd_fence_confirm(const struct cmd *cmd);
 
 /* Send the order, print the outcome, with --wait wait until it is reached. ride: see above. */
 int cmd_order(const struct cmd *cmd, struct hf_ctl_request *request, int ride);
-/* Is what was ordered reached, according to a status document? vm, node: the order's; from: where the
- * VM ran before a move. PURE. */
+/* Is what was ordered reached, according to a status document? vm, node: the order's; from: where
+ * the VM ran before a move. PURE. */
 enum cmd_reach { CMD_NOT_YET = 0, CMD_REACHED, CMD_HOPELESS };
 enum cmd_reach cmd_reached(enum hf_order_type type, const json_t *status, const char *vm,
                            const char *node, const char *from, char *now_text, size_t cap);

@@ -41,10 +41,9 @@ int cmd_config_check(const struct cmd *cmd)
         return HF_CTL_USAGE;
     hf_digest_hex(&config->group.config, hex);
     if (cmd->is_json) {
-        json_t *answer =
-            json_pack("{s:i, s:s, s:b, s:s, s:i, s:s}", "version", 1, "file", file_of(cmd), "good",
-                      1, "group", config->group.name, "nodes_count", config->group.nodes_count,
-                      "digest", hex);
+        json_t *answer = json_pack("{s:i, s:s, s:b, s:s, s:i, s:s}", "version", 1, "file",
+                                   file_of(cmd), "good", 1, "group", config->group.name,
+                                   "nodes_count", config->group.nodes_count, "digest", hex);
 
         cmd_print_json(answer);
         json_decref(answer);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-    LOOK_MS = 1000,  /* look at least so often while waiting: the progress line counts seconds */
-    QUIET_MS = 40,   /* gather a burst of events before looking: at most 25 looks a second */
+    LOOK_MS = 1000, /* look at least so often while waiting: the progress line counts seconds */
+    QUIET_MS = 40,  /* gather a burst of events before looking: at most 25 looks a second */
     BURST_MAX = 256,
 };
 
@@ -261,8 +261,7 @@ static void print_done(const struct hf_ctl_request *request, const json_t *answe
 /* A VM that was added to stay stopped has nothing to wait for. */
 static bool is_waitable(const struct cmd *cmd, const struct hf_ctl_request *request)
 {
-    return cmd->is_waiting &&
-           (request->order.type != HF_ORDER_VM_ADD || request->order.wants_run);
+    return cmd->is_waiting && (request->order.type != HF_ORDER_VM_ADD || request->order.wants_run);
 }
 
 static int order_on(const struct cmd *cmd, struct hf_ctl_request *request, int ride,
@@ -329,8 +328,7 @@ int cmd_drain(const struct cmd *cmd)
 {
     uint64_t ms = 0;
 
-    if (cmd->for_ != NULL &&
-        (!hf_str_to_ms(cmd->for_, &ms) || ms == 0 || ms > UINT32_MAX)) {
+    if (cmd->for_ != NULL && (!hf_str_to_ms(cmd->for_, &ms) || ms == 0 || ms > UINT32_MAX)) {
         cmd_say("--for '%s' is not a duration: write it like 30min or 4h", cmd->for_);
         return HF_CTL_USAGE;
     }
@@ -394,9 +392,10 @@ int cmd_fence_confirm(const struct cmd *cmd)
                 cmd->words[0]);
         return HF_CTL_USAGE;
     }
-    (void)snprintf(what, sizeof what,
-                   "You tell the group that %s is OFF. Its VMs are started elsewhere at once. If it "
-                   "is not off, they run twice, and both send orders.",
-                   cmd->words[0]);
+    (void)snprintf(
+        what, sizeof what,
+        "You tell the group that %s is OFF. Its VMs are started elsewhere at once. If it "
+        "is not off, they run twice, and both send orders.",
+        cmd->words[0]);
     return is_confirmed(cmd, what) ? order_node(cmd, HF_ORDER_CONFIRM, 0) : HF_CTL_USAGE;
 }

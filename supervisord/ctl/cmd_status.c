@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `status` lists every VM of a small group; of a large one only those that are not as they should be,
- * because the answer to "is anything wrong" must fit a screen. */
+/* `status` lists every VM of a small group; of a large one only those that are not as they should
+ * be, because the answer to "is anything wrong" must fit a screen. */
 enum { VMS_SHOWN = 12 };
 
 static void put_age(struct table *table, const json_t *entry)
@@ -32,8 +32,8 @@ static void print_head(const struct cmd *cmd, const json_t *status)
     if (json_object_get(group, "nodes_count") == NULL)
         table_styled(stdout, look, TABLE_BAD, "no state (%s)", cmd_str(group, "phase"));
     else if (is_quorate)
-        table_styled(stdout, look, TABLE_GOOD, "quorate %d/%d", (int)cmd_int(group, "present_count"),
-                     (int)cmd_int(group, "nodes_count"));
+        table_styled(stdout, look, TABLE_GOOD, "quorate %d/%d",
+                     (int)cmd_int(group, "present_count"), (int)cmd_int(group, "nodes_count"));
     else
         table_styled(stdout, look, TABLE_BAD, "NOT QUORATE (%s)", cmd_str(group, "phase"));
     if (json_object_get(group, "armed") != NULL) {
@@ -150,7 +150,8 @@ static void put_vm(struct table *table, const json_t *vm, bool is_brief)
     cmd_mib((uint64_t)cmd_int(vm, "memory_mib"), memory);
     table_cell(table, TABLE_BOLD, "%s", cmd_str(vm, "name"));
     table_cell(table, cmd_state_style(state), "%s", state);
-    table_cell(table, node[0] != '\0' ? TABLE_PLAIN : TABLE_DIM, "%s", node[0] != '\0' ? node : "-");
+    table_cell(table, node[0] != '\0' ? TABLE_PLAIN : TABLE_DIM, "%s",
+               node[0] != '\0' ? node : "-");
     put_age(table, vm);
     table_cell(table, TABLE_PLAIN, "%s", memory);
     if (!is_brief) {
@@ -200,12 +201,12 @@ static int print_vms(const struct cmd *cmd, const json_t *status, bool is_brief)
     return HF_CTL_OK;
 }
 
-/* "VMS   12 running · 1 waiting for proof · 1 held" */
+/* "VMS   12 running, 1 waiting for proof, 1 held" */
 static void print_vm_counts(const struct cmd *cmd, const json_t *vms)
 {
-    static const char *const states[] = {"running",  "starting", "stopping",    "placing",
-                                         "waiting for proof", "unplaceable", "failed", "held",
-                                         "stopped"};
+    static const char *const states[] = {
+        "running",     "starting", "stopping", "placing", "waiting for proof",
+        "unplaceable", "failed",   "held",     "stopped"};
     const char *separator = "   ";
     const json_t *vm;
     size_t i;
@@ -214,8 +215,7 @@ static void print_vm_counts(const struct cmd *cmd, const json_t *vms)
     for (size_t s = 0; s < sizeof states / sizeof states[0]; s++) {
         int count = 0;
 
-        json_array_foreach(vms, i, vm)
-            count += strcmp(cmd_str(vm, "state"), states[s]) == 0;
+        json_array_foreach(vms, i, vm) count += strcmp(cmd_str(vm, "state"), states[s]) == 0;
         if (count == 0)
             continue;
         (void)fputs(separator, stdout);
@@ -276,8 +276,7 @@ static void print_needs(const struct cmd *cmd, const json_t *status)
         indent = 24;
     table_styled(stdout, &cmd->look, TABLE_BOLD, "NEEDS YOU");
     (void)fputc('\n', stdout);
-    json_array_foreach(needs, i, need)
-        print_need(cmd, need, cmd_str(status, "now"), indent);
+    json_array_foreach(needs, i, need) print_need(cmd, need, cmd_str(status, "now"), indent);
 }
 
 /* ---- commands ---- */

@@ -49,8 +49,8 @@ bool cmd_to_mib(const char *text, uint32_t *mib)
     static const struct {
         const char *unit;
         uint64_t mib;
-    } units[] = {{"M", 1},         {"MiB", 1},          {"G", 1024},         {"GiB", 1024},
-                 {"T", 1024 * 1024}, {"TiB", 1024 * 1024}};
+    } units[] = {{"M", 1},      {"MiB", 1},         {"G", 1024},
+                 {"GiB", 1024}, {"T", 1024 * 1024}, {"TiB", 1024 * 1024}};
     char number[16];
     size_t digits = strspn(text, "0123456789");
     uint64_t value;
@@ -133,11 +133,11 @@ enum table_style cmd_state_style(const char *state)
         const char *state;
         enum table_style style;
     } styles[] = {
-        {"member", TABLE_GOOD},  {"running", TABLE_GOOD},           {"absent", TABLE_WARN},
-        {"joining", TABLE_WARN}, {"silent", TABLE_BAD},             {"lost", TABLE_BAD},
-        {"fencing", TABLE_BAD},  {"dead", TABLE_BAD},               {"waiting for proof", TABLE_BAD},
-        {"placing", TABLE_WARN}, {"starting", TABLE_WARN},          {"stopping", TABLE_WARN},
-        {"failed", TABLE_BAD},   {"unplaceable", TABLE_BAD},        {"held", TABLE_WARN},
+        {"member", TABLE_GOOD},  {"running", TABLE_GOOD},    {"absent", TABLE_WARN},
+        {"joining", TABLE_WARN}, {"silent", TABLE_BAD},      {"lost", TABLE_BAD},
+        {"fencing", TABLE_BAD},  {"dead", TABLE_BAD},        {"waiting for proof", TABLE_BAD},
+        {"placing", TABLE_WARN}, {"starting", TABLE_WARN},   {"stopping", TABLE_WARN},
+        {"failed", TABLE_BAD},   {"unplaceable", TABLE_BAD}, {"held", TABLE_WARN},
         {"stopped", TABLE_DIM},
     };
 

@@ -12,8 +12,13 @@
 
 /* What a VM gets that says nothing else: in the middle of the priorities, two tries at home, then
  * elsewhere, five in all; a guest has half a minute to shut down. */
-enum { PRIORITY = 100, PRIORITY_MAX = 1000, RESTARTS_HERE = 2, RESTARTS_MAX = 5,
-       STOP_GRACE_MS = 30000 };
+enum {
+    PRIORITY = 100,
+    PRIORITY_MAX = 1000,
+    RESTARTS_HERE = 2,
+    RESTARTS_MAX = 5,
+    STOP_GRACE_MS = 30000
+};
 
 /* Whole file, at most HF_XML_MAX bytes, "-" is stdin. NULL: printed. */
 static char *read_file(const char *path, size_t *len)
@@ -103,8 +108,7 @@ static bool set_def(const struct cmd *cmd, const struct cmd_domain *domain,
         cmd_say("--memory '%s' is not a size: write it like 512MiB or 16GiB", cmd->memory);
         return false;
     }
-    if (cmd->stop_grace != NULL &&
-        (!hf_str_to_ms(cmd->stop_grace, &grace) || grace > UINT32_MAX)) {
+    if (cmd->stop_grace != NULL && (!hf_str_to_ms(cmd->stop_grace, &grace) || grace > UINT32_MAX)) {
         cmd_say("--stop-grace '%s' is not a duration: write it like 30s or 2min", cmd->stop_grace);
         return false;
     }
@@ -123,7 +127,8 @@ static bool set_def(const struct cmd *cmd, const struct cmd_domain *domain,
     return true;
 }
 
-/* `vm add FILE` or `vm add NAME FILE`: the name must be the domain's, so that a wrong file shows. */
+/* `vm add FILE` or `vm add NAME FILE`: the name must be the domain's, so that a wrong file shows.
+ */
 static bool read_domain(const struct cmd *cmd, const char *path, const char *xml, size_t len,
                         struct cmd_domain *domain)
 {

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Deeper than any domain's XML that libvirt writes (about 8); the walk keeps no stack of its own. */
+/* Deeper than any domain's XML that libvirt writes (about 8); the walk keeps no stack of its own.
+ */
 enum { DEPTH_MAX = 32 };
 
 static const xmlNode *child(const xmlNode *parent, const char *name)
@@ -44,10 +45,10 @@ static bool unit_bytes(const xmlNode *node, uint64_t *bytes)
         const char *unit;
         uint64_t bytes;
     } units[] = {
-        {"b", 1},          {"bytes", 1},          {"KB", 1000},       {"k", 1024},
-        {"KiB", 1024},     {"MB", 1000000},       {"M", 1ULL << 20},  {"MiB", 1ULL << 20},
-        {"GB", 1000000000}, {"G", 1ULL << 30},    {"GiB", 1ULL << 30}, {"TB", 1000000000000},
-        {"T", 1ULL << 40}, {"TiB", 1ULL << 40},
+        {"b", 1},           {"bytes", 1},        {"KB", 1000},        {"k", 1024},
+        {"KiB", 1024},      {"MB", 1000000},     {"M", 1ULL << 20},   {"MiB", 1ULL << 20},
+        {"GB", 1000000000}, {"G", 1ULL << 30},   {"GiB", 1ULL << 30}, {"TB", 1000000000000},
+        {"T", 1ULL << 40},  {"TiB", 1ULL << 40},
     };
     xmlChar *unit = xmlGetProp(node, (const xmlChar *)"unit");
     const char *text = unit != NULL ? (const char *)unit : "KiB";

@@ -83,8 +83,8 @@ struct verb {
     unsigned least, most;       /* words after the verb */
     unsigned options;
     int (*run)(const struct cmd *cmd);
-    const char *usage, *line;   /* arguments; what it does, in a line */
-    const char *more;           /* for --help; NULL = nothing */
+    const char *usage, *line; /* arguments; what it does, in a line */
+    const char *more;         /* for --help; NULL = nothing */
 };
 
 static const char help_order[] =
@@ -111,7 +111,8 @@ static const char help_events[] =
     "  -f, --follow       go on with what comes\n"
     "  --after N          only events above this number\n"
     "  --subject NAME     only about this node or VM\n"
-    "With --json: one object a line; the first tells life, oldest and newest. Numbers have no gap in\n"
+    "With --json: one object a line; the first tells life, oldest and newest. Numbers have no gap "
+    "in\n"
     "one life of the daemon; what the reader was too slow for is told as {\"missed\": N}.\n";
 
 static const char help_fence[] =
@@ -124,17 +125,17 @@ static const char help_confirm[] =
     "  --reason TEXT      how you know; required\n"
     "  --yes              do not ask (needed without a terminal)\n";
 
-static const char help_drain[] =
-    "Moves its VMs away, one after the other, and places none there.\n"
-    "  --for TIME         ends by itself after so long, with an alarm (default: the policy's most)\n";
+static const char help_drain[] = "Moves its VMs away, one after the other, and places none there.\n"
+                                 "  --for TIME         ends by itself after so long, with an alarm "
+                                 "(default: the policy's most)\n";
 
 static const struct verb verbs[] = {
     {"status", NULL, 0, 0, ANY, cmd_status, "", "is anything wrong, since when, what to type next",
      NULL},
     {"nodes", NULL, 0, 0, ANY, cmd_nodes, "", "the nodes", NULL},
     {"vms", NULL, 0, 0, ANY, cmd_vms, "", "the VMs", NULL},
-    {"why", NULL, 1, 1, ANY, cmd_why, "VM|NODE", "how it came to be as it is, and where it could go",
-     NULL},
+    {"why", NULL, 1, 1, ANY, cmd_why, "VM|NODE",
+     "how it came to be as it is, and where it could go", NULL},
     {"events", NULL, 0, 0, ANY | BIT(O_FOLLOW) | BIT(O_AFTER) | BIT(O_SUBJECT), cmd_events, "[-f]",
      "what happened, as this node saw it", help_events},
     {"vm", "add", 1, 2, ADD, cmd_vm_add, "[NAME] FILE", "put a VM under Holdfast and start it",
@@ -287,7 +288,8 @@ static bool read_options(int argc, char **argv, struct cmd *cmd, unsigned *given
         if (id == ':' || id == '?') {
             const char *word = argv[optind - 1];
 
-            cmd_say(id == ':' ? "%s needs a value" : "unknown option %s, see: holdfast --help", word);
+            cmd_say(id == ':' ? "%s needs a value" : "unknown option %s, see: holdfast --help",
+                    word);
             return false;
         }
         *given |= BIT(id);
@@ -368,8 +370,7 @@ static bool words_fit(const struct verb *verb, unsigned count)
 static void look_around(struct cmd *cmd)
 {
     struct winsize size;
-    const char *no_color = getenv("NO_COLOR"), *columns = getenv("COLUMNS"),
-               *term = getenv("TERM");
+    const char *no_color = getenv("NO_COLOR"), *columns = getenv("COLUMNS"), *term = getenv("TERM");
     uint64_t width = 0;
 
     (void)setlocale(LC_CTYPE, "");

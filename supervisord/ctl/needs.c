@@ -23,7 +23,7 @@ struct walk {
 
 struct about {
     enum hf_subject subject;
-    uint16_t ix;       /* node or VM slot; its `since` is used unless `wall` is set */
+    uint16_t ix; /* node or VM slot; its `since` is used unless `wall` is set */
     const char *name;
     hf_wall wall;
 };
@@ -313,8 +313,8 @@ static void need_link(const struct walk *w, const struct about *here)
         need(w, ERROR, &about, "systemctl status corosync", "no connection to corosync%s%s",
              link->why[0] != '\0' ? ": " : "", link->why);
     else if (!link->is_fit)
-        need(w, ERROR, here, "corosync-cmapctl -m runtime.config.totem",
-             "corosync link unfit%s%s", link->why[0] != '\0' ? ": " : "", link->why);
+        need(w, ERROR, here, "corosync-cmapctl -m runtime.config.totem", "corosync link unfit%s%s",
+             link->why[0] != '\0' ? ": " : "", link->why);
 }
 
 static void need_agents(const struct walk *w, const struct about *here)

@@ -28,16 +28,11 @@ struct shape {
 
 static const struct shape shapes[HF_ORDERS] = {
     [HF_ORDER_VM_ADD] = {false, false, false}, /* its name is in the definition */
-    [HF_ORDER_VM_REMOVE] = {true, false, false},
-    [HF_ORDER_VM_START] = {true, false, false},
-    [HF_ORDER_VM_STOP] = {true, false, false},
-    [HF_ORDER_VM_MOVE] = {true, false, true},
-    [HF_ORDER_DRAIN] = {false, true, false},
-    [HF_ORDER_UNDRAIN] = {false, true, false},
-    [HF_ORDER_ARM] = {false, false, false},
-    [HF_ORDER_DISARM] = {false, false, false},
-    [HF_ORDER_FENCE] = {false, true, false},
-    [HF_ORDER_CONFIRM] = {false, true, false},
+    [HF_ORDER_VM_REMOVE] = {true, false, false}, [HF_ORDER_VM_START] = {true, false, false},
+    [HF_ORDER_VM_STOP] = {true, false, false},   [HF_ORDER_VM_MOVE] = {true, false, true},
+    [HF_ORDER_DRAIN] = {false, true, false},     [HF_ORDER_UNDRAIN] = {false, true, false},
+    [HF_ORDER_ARM] = {false, false, false},      [HF_ORDER_DISARM] = {false, false, false},
+    [HF_ORDER_FENCE] = {false, true, false},     [HF_ORDER_CONFIRM] = {false, true, false},
 };
 
 /* A typing mistake of up to two characters finds its name. */

@@ -7,8 +7,8 @@
 #include "supervisord/door/door.h"
 #include "supervisord/wire/ctl.h"
 
-/* The one place where roles are decided: anybody whom the door lets in may look, root and the door's
- * group may order. (The door's mode and door_accept() admit only those at present.) */
+/* The one place where roles are decided: anybody whom the door lets in may look, root and the
+ * door's group may order. (The door's mode and door_accept() admit only those at present.) */
 bool order_may(const struct door_peer *peer, enum hf_ctl_verb verb);
 
 /* Resolve the names of `request` against the engine's state and fill in *ev, all but def.xml and

@@ -7,9 +7,9 @@
 #include <string.h>
 
 static const char *const phases[CTL_PHASES] = {
-    [CTL_PHASE_APART] = "apart",   [CTL_PHASE_GREETING] = "greeting",
+    [CTL_PHASE_APART] = "apart",     [CTL_PHASE_GREETING] = "greeting",
     [CTL_PHASE_COPYING] = "copying", [CTL_PHASE_FROZEN] = "frozen",
-    [CTL_PHASE_SYNCED] = "synced", [CTL_PHASE_STOPPED] = "stopped",
+    [CTL_PHASE_SYNCED] = "synced",   [CTL_PHASE_STOPPED] = "stopped",
 };
 
 static const char *const agents[HF_AGENT_KINDS] = {
@@ -111,8 +111,8 @@ static void put_digest(struct hf_json *j, const char *key, const struct hf_diges
 static void put_group(struct hf_json *j, const struct ctl_shell *shell)
 {
     hf_json_object(j, "group");
-    hf_json_str(j, "name", shell->engine != NULL ? engine_group(shell->engine).group->name
-                                                 : shell->group);
+    hf_json_str(j, "name",
+                shell->engine != NULL ? engine_group(shell->engine).group->name : shell->group);
     hf_json_str(j, "phase", ctl_phase_name(shell->phase));
     put_text_or_null(j, "phase_why", shell->phase_why);
     put_wall(j, "phase_since", shell->phase_since);
@@ -381,8 +381,8 @@ static uint64_t last_incident(const struct history *h, enum hf_subject subject, 
 
 /* Its own records; of its last incident also what happened to nodes (for a VM: why it had to move;
  * for a node: which VMs it took down). */
-static bool belongs(const struct history_record *record, enum hf_subject subject,
-                    const char *name, uint64_t incident)
+static bool belongs(const struct history_record *record, enum hf_subject subject, const char *name,
+                    uint64_t incident)
 {
     if (record->subject == subject && strcmp(record->name, name) == 0)
         return true;

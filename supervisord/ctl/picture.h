@@ -1,8 +1,8 @@
 /* picture.h - what this node knows, as one JSON document.
  * Engine state, group membership and the node's own shell (agents, corosync link, journal, cluster
- * file) become text; nothing is decided here. The "needs you" list is computed here and nowhere else:
- * every way in which the group is not well, since when, and what to type next. Field by field in
- * ctl/README.md. */
+ * file) become text; nothing is decided here. The "needs you" list is computed here and nowhere
+ * else: every way in which the group is not well, since when, and what to type next. Field by field
+ * in ctl/README.md. */
 #ifndef SUPERVISORD_CTL_PICTURE_H
 #define SUPERVISORD_CTL_PICTURE_H
 
@@ -16,31 +16,32 @@
 #include "supervisord/report/history.h"
 #include "supervisord/wire/report.h"
 
-/* A picture of 8 nodes and 256 VMs with long names stays below it (tested); the server's scratch. */
+/* A picture of 8 nodes and 256 VMs with long names stays below it (tested); the server's scratch.
+ */
 enum { PICTURE_BYTES_MAX = 2 << 20 };
 
 struct ctl_agent {
-    bool is_expected;   /* false: not part of this node's set-up, not shown */
+    bool is_expected; /* false: not part of this node's set-up, not shown */
     bool is_connected;
-    bool is_fresh;      /* its reports come in time, and (vm) libvirt answers it */
-    hf_wall since;      /* of the present connected/fresh combination; 0 = not known */
+    bool is_fresh;               /* its reports come in time, and (vm) libvirt answers it */
+    hf_wall since;               /* of the present connected/fresh combination; 0 = not known */
     char why[HF_REASON_MAX + 1]; /* when not well: "libvirt: connect: Connection refused" */
 };
 
 struct ctl_link { /* corosync, as holdfast-link reads it */
     bool is_connected;
-    hf_wall since;              /* of is_connected; 0 = not known */
-    char version[32];           /* "3.1.7", "" = not known */
+    hf_wall since;    /* of is_connected; 0 = not known */
+    char version[32]; /* "3.1.7", "" = not known */
     bool crypto_known, crypto_on;
     uint32_t token_ms, consensus_ms; /* runtime values; 0 = not known */
     bool votes_known, votes_quorate; /* votequorum's own opinion */
     uint32_t votes_expected;
-    bool is_fit;                /* what this node reports in its facts */
+    bool is_fit;                 /* what this node reports in its facts */
     char why[HF_REASON_MAX + 1]; /* when not fit or not connected */
 };
 
-/* The replica's phases in its own words (replica.h); the daemon translates, because this folder does
- * not know the cluster layer. */
+/* The replica's phases in its own words (replica.h); the daemon translates, because this folder
+ * does not know the cluster layer. */
 enum ctl_phase {
     CTL_PHASE_APART = 0,
     CTL_PHASE_GREETING,
@@ -55,9 +56,9 @@ enum ctl_phase {
 struct ctl_shell {
     hf_time now;
     hf_wall wall;
-    const struct engine *engine;      /* NULL: no state */
-    const char *node;                 /* own name; never NULL */
-    const char *group;                /* group name of the file; never NULL */
+    const struct engine *engine; /* NULL: no state */
+    const char *node;            /* own name; never NULL */
+    const char *group;           /* group name of the file; never NULL */
     uint64_t incarnation;
 
     enum ctl_phase phase;
@@ -65,17 +66,17 @@ struct ctl_shell {
     char phase_why[HF_REASON_MAX + 1];
     hf_nodes participants;
     uint32_t ghosts, in_flight, queued;
-    hf_time heard[HF_NODES_MAX];      /* last beat by node index; 0 = never */
+    hf_time heard[HF_NODES_MAX]; /* last beat by node index; 0 = never */
 
     struct ctl_agent agent[HF_AGENT_KINDS]; /* by enum hf_agent_kind; [0] unused */
     struct ctl_link link;
 
-    bool journal_broken;              /* records are lost: disk full, hung or refused */
+    bool journal_broken; /* records are lost: disk full, hung or refused */
     hf_wall journal_since;
     char journal_why[HF_REASON_MAX + 1];
-    uint64_t journal_lost;            /* records not written */
+    uint64_t journal_lost; /* records not written */
 
-    const char *running_text;         /* canonical text of the running configuration; NULL: none */
+    const char *running_text; /* canonical text of the running configuration; NULL: none */
     size_t running_text_len;
     bool file_differs;                /* own cluster file is not the running configuration */
     bool file_bad;                    /* own cluster file cannot be read or parsed any more */
@@ -88,9 +89,9 @@ const char *ctl_agent_name(enum hf_agent_kind kind);
 
 /* The whole document of HF_CTL_STATUS. j->full: it did not fit. */
 void picture_status(const struct ctl_shell *shell, const struct history *h, struct hf_json *j);
-/* The document of HF_CTL_WHY about a node or VM of the engine: its entry of the status document, its
- * trail (at most PICTURE_TRAIL_MAX records, oldest first) and, for a VM, the placement rules now.
- * False, and nothing written: there is no such subject. */
+/* The document of HF_CTL_WHY about a node or VM of the engine: its entry of the status document,
+ * its trail (at most PICTURE_TRAIL_MAX records, oldest first) and, for a VM, the placement rules
+ * now. False, and nothing written: there is no such subject. */
 enum { PICTURE_TRAIL_MAX = 64 };
 bool picture_why(const struct ctl_shell *shell, const struct history *h, const char *node,
                  const char *vm, struct hf_json *j);

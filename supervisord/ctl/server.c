@@ -12,9 +12,9 @@
 
 enum {
     CHUNK_MAX = HF_FRAME_MAX - HF_CTL_HEADER,
-    RECORDS_A_TURN = 64,      /* one reader of a long history must not hold up the daemon's loop */
-    RECORD_BYTES_MAX = 8192,  /* one event as JSON: texts of 200 bytes, escaped sixfold at worst */
-    RUNNING_TEXT_GROWTH = 6,  /* a byte becomes at most \u001f */
+    RECORDS_A_TURN = 64,     /* one reader of a long history must not hold up the daemon's loop */
+    RECORD_BYTES_MAX = 8192, /* one event as JSON: texts of 200 bytes, escaped sixfold at worst */
+    RUNNING_TEXT_GROWTH = 6, /* a byte becomes at most \u001f */
 };
 
 struct client {
@@ -23,7 +23,7 @@ struct client {
     hf_time idle_since;    /* nothing to do for it since */
     hf_time stalled_since; /* an answer waits for it to read; 0 = no */
     bool is_watched_for_write;
-    bool is_closing;       /* drop it when the answer is out */
+    bool is_closing; /* drop it when the answer is out */
 
     char *answer; /* owned; NULL = none */
     size_t answer_len, answer_sent;
@@ -381,8 +381,8 @@ static void refuse_order(struct ctl_server *s, struct client *c,
     answer_error(s, c, status, why, next, now);
 }
 
-/* The XML rides as sealed memory. It is kept by digest, never parsed here: what the engine must know
- * of it is in the definition. */
+/* The XML rides as sealed memory. It is kept by digest, never parsed here: what the engine must
+ * know of it is in the definition. */
 static enum hf_code take_xml(struct ctl_server *s, int ride, struct hf_vm_def *def,
                              struct hf_err *err)
 {
@@ -556,7 +556,8 @@ static void receive(struct ctl_server *s, struct client *c, hf_time now)
         return;
     if (code != HF_OK)
         drop(s, c, code == HF_ECLOSED ? NULL : err.text);
-    else if (!is_idle(c)) /* reading on would queue without bound, not reading would spin the loop */
+    else if (!is_idle(
+                 c)) /* reading on would queue without bound, not reading would spin the loop */
         drop(s, c, "sent a request before the answer to the last one was complete");
     else if (is_too_fast(c, now))
         drop(s, c, "too many requests a second");

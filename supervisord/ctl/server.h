@@ -1,9 +1,9 @@
 /* server.h - the admin door's server: requests in, JSON out.
- * A set of connections inside the daemon's own loop: it tells the loop which descriptors to watch and
- * is told when they are ready. It never blocks and never decides: orders become engine events, and
- * are answered when the group has applied them. A client that is slow, mute, too fast or does not
- * speak the protocol is dropped and costs nobody else anything. Every order, granted or refused, is
- * logged with pid and uid. Not thread-safe: the daemon's loop owns it. */
+ * A set of connections inside the daemon's own loop: it tells the loop which descriptors to watch
+ * and is told when they are ready. It never blocks and never decides: orders become engine events,
+ * and are answered when the group has applied them. A client that is slow, mute, too fast or does
+ * not speak the protocol is dropped and costs nobody else anything. Every order, granted or
+ * refused, is logged with pid and uid. Not thread-safe: the daemon's loop owns it. */
 #ifndef SUPERVISORD_CTL_SERVER_H
 #define SUPERVISORD_CTL_SERVER_H
 
@@ -46,19 +46,22 @@ struct ctl_ports {
 struct ctl_server;
 
 /* listen_fd: a listening door (door_listen), watched from now on, owned by the caller and closed by
- * it after ctl_server_close(); -1: none (tests). group: as given to door_listen. history is kept. */
+ * it after ctl_server_close(); -1: none (tests). group: as given to door_listen. history is kept.
+ */
 enum hf_code ctl_server_open(struct ctl_server **server, int listen_fd, const char *group,
                              const struct history *history_keep, const struct ctl_ports *ports,
                              struct hf_err *err);
 /* Drops every client. NULL is fine. */
 void ctl_server_close(struct ctl_server *server);
 
-/* Take over a connected socket as a client (owned from now on; closed when all places are taken). */
+/* Take over a connected socket as a client (owned from now on; closed when all places are taken).
+ */
 void ctl_server_adopt(struct ctl_server *server, int fd, const struct door_peer *peer, hf_time now);
-/* A watched descriptor is ready (readable, writable or hung up). Unknown ones are ignored: the client
- * may have been dropped earlier in the same turn of the loop. */
+/* A watched descriptor is ready (readable, writable or hung up). Unknown ones are ignored: the
+ * client may have been dropped earlier in the same turn of the loop. */
 void ctl_server_ready(struct ctl_server *server, int fd, hf_time now);
-/* In replica_ports.stepped, when is_mine and the cookie came from ports.order. e: after the step. */
+/* In replica_ports.stepped, when is_mine and the cookie came from ports.order. e: after the step.
+ */
 void ctl_server_applied(struct ctl_server *server, uint64_t cookie, const struct engine *e,
                         const struct hf_event *ev, const struct engine_out *out, hf_time now);
 /* The history has grown: feed the followers. Once a turn of the loop is enough. */

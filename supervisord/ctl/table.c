@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    GAP = 2,         /* blanks between columns */
-    CUT_MIN = 8,     /* a name of which less is shown tells nothing */
-    WRAP_MIN = 24,   /* a sentence in less is a column of words */
+    GAP = 2,       /* blanks between columns */
+    CUT_MIN = 8,   /* a name of which less is shown tells nothing */
+    WRAP_MIN = 24, /* a sentence in less is a column of words */
 };
 
 struct cell {
@@ -40,13 +40,12 @@ struct range {
     uint32_t from, to;
 };
 
-/* Unicode 15 EastAsianWidth W and F, and emoji shown wide, in blocks: a name that is off by one costs
- * alignment, nothing else. */
+/* Unicode 15 EastAsianWidth W and F, and emoji shown wide, in blocks: a name that is off by one
+ * costs alignment, nothing else. */
 static const struct range wide[] = {
-    {0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},
-    {0x4e00, 0x9fff},   {0xa000, 0xa4cf},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},
-    {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x1f300, 0x1f64f},
-    {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
+    {0x1100, 0x115f}, {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},   {0x4e00, 0x9fff},
+    {0xa000, 0xa4cf}, {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},
+    {0xffe0, 0xffe6}, {0x1f300, 0x1f64f}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
 };
 
 /* Combining marks, joiners and variation selectors take no column. */
@@ -185,8 +184,7 @@ void table_close(struct table *table)
     free(table);
 }
 
-void table_column(struct table *table, const char *title, enum table_kind kind,
-                  unsigned importance)
+void table_column(struct table *table, const char *title, enum table_kind kind, unsigned importance)
 {
     HF_ASSERT(table->columns_count < TABLE_COLUMNS_MAX);
     HF_ASSERT(table->cells_count == 0);
@@ -316,7 +314,7 @@ static void fit(const struct table *table, bool has_titles, struct layout *layou
 /* ---- printing ---- */
 
 static const char *const styles[TABLE_STYLES] = {
-    [TABLE_PLAIN] = "",      [TABLE_GOOD] = "\033[32m", [TABLE_WARN] = "\033[33m",
+    [TABLE_PLAIN] = "",         [TABLE_GOOD] = "\033[32m", [TABLE_WARN] = "\033[33m",
     [TABLE_BAD] = "\033[31;1m", [TABLE_DIM] = "\033[2m",   [TABLE_BOLD] = "\033[1m",
 };
 

@@ -1,8 +1,8 @@
 /* table.h - tables for people, fitted to the width of a terminal.
- * Text in, text out: no terminal, no locale, no environment. Cells are UTF-8; what is not, and every
- * control character, is shown as '?', so that nothing from outside can move the cursor. A table that
- * is too wide first wraps its last column, then cuts the columns that may be cut, then leaves out
- * columns, least important first. */
+ * Text in, text out: no terminal, no locale, no environment. Cells are UTF-8; what is not, and
+ * every control character, is shown as '?', so that nothing from outside can move the cursor. A
+ * table that is too wide first wraps its last column, then cuts the columns that may be cut, then
+ * leaves out columns, least important first. */
 #ifndef SUPERVISORD_CTL_TABLE_H
 #define SUPERVISORD_CTL_TABLE_H
 
@@ -38,7 +38,7 @@ enum table_kind {
 struct table_look {
     unsigned width; /* of the terminal; below TABLE_WIDTH_MIN counts as that */
     bool is_coloured;
-    bool is_ascii;  /* no characters beyond ASCII of our own */
+    bool is_ascii; /* no characters beyond ASCII of our own */
     unsigned indent;
 };
 

@@ -74,8 +74,7 @@ static struct track *track_of(struct history *h, enum hf_subject subject, uint16
     return NULL;
 }
 
-static const struct track *track_look(const struct history *h, enum hf_subject subject,
-                                      uint16_t ix)
+static const struct track *track_look(const struct history *h, enum hf_subject subject, uint16_t ix)
 {
     return track_of((struct history *)(uintptr_t)h, subject, ix);
 }
@@ -156,8 +155,8 @@ static bool turns_well(enum hf_subject subject, uint8_t now)
 }
 
 /* The incident that this change belongs to; the track keeps it until the subject is well. */
-static uint64_t incident_of(struct history *h, const struct hf_change *change,
-                            struct track *track, uint64_t engine_seq)
+static uint64_t incident_of(struct history *h, const struct hf_change *change, struct track *track,
+                            uint64_t engine_seq)
 {
     uint64_t incident;
 
@@ -214,8 +213,8 @@ static void learn_vm(struct track *track, const struct engine *e, uint16_t ix, h
     }
 }
 
-static void record_change(struct history *h, const struct engine *e,
-                          const struct hf_change *change, const struct history_when *when)
+static void record_change(struct history *h, const struct engine *e, const struct hf_change *change,
+                          const struct history_when *when)
 {
     struct history_record *record = add(h, HISTORY_CHANGE, when);
     struct track *track = track_of(h, change->subject, change->ix);
@@ -327,15 +326,14 @@ void history_replaced(struct history *h, const struct engine *e, const struct hi
         h->vm[i].uid = vm.uid;
         h->vm[i].home = vm.home;
         hf_str_copy(h->vm[i].name, sizeof h->vm[i].name, vm.def->name);
-        take_over(&h->vm[i],
-                  turns_bad(HF_SUBJECT_VM, (uint8_t)vm.state, vm.why) ? vm.since_seq : 0, when);
+        take_over(&h->vm[i], turns_bad(HF_SUBJECT_VM, (uint8_t)vm.state, vm.why) ? vm.since_seq : 0,
+                  when);
     }
 }
 
 /* Name the subject of an agent's word and put it into that subject's incident. */
-static void name_subject(const struct history *h, const struct engine *e,
-                         enum hf_subject subject, hf_node node, hf_vm_uid uid,
-                         struct history_record *record)
+static void name_subject(const struct history *h, const struct engine *e, enum hf_subject subject,
+                         hf_node node, hf_vm_uid uid, struct history_record *record)
 {
     record->subject = subject;
     record->uid = uid;
@@ -412,11 +410,11 @@ static const struct {
 };
 
 static const char *const orders[HF_ORDERS] = {
-    [HF_ORDER_VM_ADD] = "vm-add",     [HF_ORDER_VM_REMOVE] = "vm-remove",
-    [HF_ORDER_VM_START] = "vm-start", [HF_ORDER_VM_STOP] = "vm-stop",
-    [HF_ORDER_VM_MOVE] = "vm-move",   [HF_ORDER_DRAIN] = "drain",
-    [HF_ORDER_UNDRAIN] = "undrain",   [HF_ORDER_ARM] = "arm",
-    [HF_ORDER_DISARM] = "disarm",     [HF_ORDER_FENCE] = "fence",
+    [HF_ORDER_VM_ADD] = "vm-add",       [HF_ORDER_VM_REMOVE] = "vm-remove",
+    [HF_ORDER_VM_START] = "vm-start",   [HF_ORDER_VM_STOP] = "vm-stop",
+    [HF_ORDER_VM_MOVE] = "vm-move",     [HF_ORDER_DRAIN] = "drain",
+    [HF_ORDER_UNDRAIN] = "undrain",     [HF_ORDER_ARM] = "arm",
+    [HF_ORDER_DISARM] = "disarm",       [HF_ORDER_FENCE] = "fence",
     [HF_ORDER_CONFIRM] = "confirm-off",
 };
 
@@ -442,9 +440,8 @@ const char *history_order_name(enum hf_order_type order)
 
 static void progress_text(const struct history_record *record, char *out, size_t cap)
 {
-    const char *text = or_mark((unsigned)record->progress < HF_PROGRESS_KINDS
-                                   ? phases[record->progress].text
-                                   : NULL);
+    const char *text = or_mark(
+        (unsigned)record->progress < HF_PROGRESS_KINDS ? phases[record->progress].text : NULL);
 
     if (record->pid != 0)
         (void)snprintf(out, cap, "%s (pid %u)", text, record->pid);

@@ -1,15 +1,16 @@
 /* history.h - the last HISTORY_RECORDS_MAX things that happened, as this node saw them.
  * One gap-free stream per life of the daemon: what the engine changed, what operators ordered (also
  * in vain), which phases an order went through on this node. Read by `events` and `why`. In memory,
- * bounded, oldest first out; the daemon's loop is its only owner. Names are copied: slots are reused.
+ * bounded, oldest first out; the daemon's loop is its only owner. Names are copied: slots are
+ * reused.
  *
- * Incidents. A subject (node or VM) that turns bad joins the incident of the node it hangs on (a VM:
- * its home), else the one opened in the same engine step, else it opens one: the id is that engine
- * step's sequence number, so it is the same on every node that saw it begin. It keeps the incident
- * until it is well again; that record still belongs to it. An incident ends when nobody has it.
- *   bad:  a node silent, lost, fencing or dead; a VM waiting for proof, unplaceable or failed, or
- *         changed by a crash, a lost host, a start or stop that failed.
- *   well: a node member (or absent); a VM running, stopped or held. */
+ * Incidents. A subject (node or VM) that turns bad joins the incident of the node it hangs on (a
+ * VM: its home), else the one opened in the same engine step, else it opens one: the id is that
+ * engine step's sequence number, so it is the same on every node that saw it begin. It keeps the
+ * incident until it is well again; that record still belongs to it. An incident ends when nobody
+ * has it. bad:  a node silent, lost, fencing or dead; a VM waiting for proof, unplaceable or
+ * failed, or changed by a crash, a lost host, a start or stop that failed. well: a node member (or
+ * absent); a VM running, stopped or held. */
 #ifndef SUPERVISORD_REPORT_HISTORY_H
 #define SUPERVISORD_REPORT_HISTORY_H
 
@@ -52,20 +53,21 @@ struct history_record {
     enum history_kind kind;
     enum hf_subject subject;
     uint16_t ix;
-    hf_vm_uid uid;               /* VM only */
-    char name[HF_NAME_MAX + 1];  /* node, VM or group */
-    uint8_t was, now;            /* CHANGE: states of the subject */
-    enum hf_reason why;          /* CHANGE, ORDER */
+    hf_vm_uid uid;              /* VM only */
+    char name[HF_NAME_MAX + 1]; /* node, VM or group */
+    uint8_t was, now;           /* CHANGE: states of the subject */
+    enum hf_reason why;         /* CHANGE, ORDER */
     uint32_t detail;
-    char node[HF_NAME_MAX + 1];  /* VM: home or target; node: who fences it; "" = none */
-    enum hf_order_type order;    /* ORDER */
-    bool was_applied;            /* ORDER */
-    char who[HF_NAME_MAX + 1];   /* ORDER: "uid-1000" */
-    struct hf_token token;       /* PROGRESS, OUTCOME */
-    enum hf_progress progress;   /* PROGRESS */
-    uint32_t pid;                /* PROGRESS: qemu's or the fence agent's; 0 = none */
-    enum hf_outcome outcome;     /* OUTCOME */
-    char text[HF_REASON_MAX + 1]; /* ORDER: the operator's reason; OUTCOME, NOTE: words; "" = none */
+    char node[HF_NAME_MAX + 1]; /* VM: home or target; node: who fences it; "" = none */
+    enum hf_order_type order;   /* ORDER */
+    bool was_applied;           /* ORDER */
+    char who[HF_NAME_MAX + 1];  /* ORDER: "uid-1000" */
+    struct hf_token token;      /* PROGRESS, OUTCOME */
+    enum hf_progress progress;  /* PROGRESS */
+    uint32_t pid;               /* PROGRESS: qemu's or the fence agent's; 0 = none */
+    enum hf_outcome outcome;    /* OUTCOME */
+    char
+        text[HF_REASON_MAX + 1]; /* ORDER: the operator's reason; OUTCOME, NOTE: words; "" = none */
 };
 
 struct history; /* history_size() bytes, 8-aligned */
@@ -91,7 +93,8 @@ void history_progress(struct history *h, const struct engine *e, enum hf_subject
 void history_outcome(struct history *h, const struct engine *e, enum hf_subject subject,
                      hf_node node, hf_vm_uid uid, struct hf_token token, enum hf_outcome outcome,
                      uint32_t took_ms, const char *text, const struct history_when *when);
-/* Something about this node that the engine does not know. name: this node's; text is cut to fit. */
+/* Something about this node that the engine does not know. name: this node's; text is cut to fit.
+ */
 void history_note(struct history *h, const struct engine *e, const char *name, const char *text,
                   const struct history_when *when);
 

@@ -24,11 +24,16 @@ static const struct engine *a_group(void)
         group.nodes[n].name[1] = (char)('1' + n);
         group.nodes[n].nodeid = n + 1;
     }
-    group.policy = (struct hf_policy){.silent_grace_ms = 1, .startup_grace_ms = 1,
-                                      .fence_deadline_ms = 1, .start_deadline_ms = 1,
-                                      .stop_deadline_ms = 20000, .stable_ms = 1,
-                                      .maintenance_max_ms = 1, .fence_retry_ms = {1},
-                                      .fence_retry_count = 1, .restart_backoff_ms = {1},
+    group.policy = (struct hf_policy){.silent_grace_ms = 1,
+                                      .startup_grace_ms = 1,
+                                      .fence_deadline_ms = 1,
+                                      .start_deadline_ms = 1,
+                                      .stop_deadline_ms = 20000,
+                                      .stable_ms = 1,
+                                      .maintenance_max_ms = 1,
+                                      .fence_retry_ms = {1},
+                                      .fence_retry_count = 1,
+                                      .restart_backoff_ms = {1},
                                       .restart_backoff_count = 1};
     engine = calloc(1, engine_size());
     if (engine == NULL || engine_init(engine, &group, &err) != HF_OK)

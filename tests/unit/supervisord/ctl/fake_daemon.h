@@ -1,6 +1,6 @@
-/* fake_daemon.h - a daemon in the test's own process: the real engine, history and server, no group.
- * Orders are applied at once, from within the call, unless `holds_orders`. Time is the test's: both
- * clocks stand still until told. */
+/* fake_daemon.h - a daemon in the test's own process: the real engine, history and server, no
+ * group. Orders are applied at once, from within the call, unless `holds_orders`. Time is the
+ * test's: both clocks stand still until told. */
 #ifndef TESTS_UNIT_SUPERVISORD_CTL_FAKE_DAEMON_H
 #define TESTS_UNIT_SUPERVISORD_CTL_FAKE_DAEMON_H
 

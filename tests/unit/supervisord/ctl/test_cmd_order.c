@@ -12,8 +12,8 @@ struct reach_case {
 };
 
 #define VM(state, node) "{'vms':[{'name':'vm1','state':'" state "','node':" node "}]}"
-#define NODE(state, maintenance, possible)                                                        \
-    "{'nodes':[{'name':'n2','state':'" state "','maintenance':" maintenance "}],"                 \
+#define NODE(state, maintenance, possible)                                                         \
+    "{'nodes':[{'name':'n2','state':'" state "','maintenance':" maintenance "}],"                  \
     "'vms':[{'name':'vm1','possible':[" possible "]}]}"
 
 static const struct reach_case cases[] = {

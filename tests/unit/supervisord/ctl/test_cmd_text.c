@@ -10,9 +10,8 @@ START_TEST(ages_are_short_and_never_negative)
     static const struct {
         int64_t ms;
         const char *text;
-    } cases[] = {{-5, "0 s"},          {950, "0 s"},          {119999, "119 s"},
-                 {120000, "2 min"},    {7199999, "119 min"},  {7200000, "2 h"},
-                 {172799999, "47 h"},  {172800000, "2 d"}};
+    } cases[] = {{-5, "0 s"},          {950, "0 s"},     {119999, "119 s"},   {120000, "2 min"},
+                 {7199999, "119 min"}, {7200000, "2 h"}, {172799999, "47 h"}, {172800000, "2 d"}};
     char text[24];
 
     cmd_age(cases[_i].ms, text);
@@ -72,8 +71,6 @@ START_TEST(every_state_has_a_colour)
 }
 END_TEST
 
-HF_TEST_MAIN("ctl/cmd_text",
-             HF_LOOP(ages_are_short_and_never_negative, 0, 8),
-             HF_CASE(sizes_come_and_go),
-             HF_CASE(another_day_shows_its_date),
+HF_TEST_MAIN("ctl/cmd_text", HF_LOOP(ages_are_short_and_never_negative, 0, 8),
+             HF_CASE(sizes_come_and_go), HF_CASE(another_day_shows_its_date),
              HF_CASE(every_state_has_a_colour))

@@ -84,8 +84,8 @@ static void take(int fd, char *text, size_t cap)
     close(fd);
 }
 
-/* Run `holdfast` with these words (ended by NULL) while the daemon serves; its exit code. During the
- * run `meanwhile` is called at every turn of the loop. */
+/* Run `holdfast` with these words (ended by NULL) while the daemon serves; its exit code. During
+ * the run `meanwhile` is called at every turn of the loop. */
 static int run_while(void (*meanwhile)(void), const char *first, ...)
 {
     const char *words[32] = {first};
@@ -136,19 +136,18 @@ START_TEST(status_answers_at_one_glance)
     ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
     fake_at(90);
     ck_assert_int_eq(run("status"), HF_CTL_OK);
-    ck_assert_str_eq(
-        out, "colo   quorate 3/3   armed   epoch 1   seen from n1\n"
-             "\n"
-             "NODES  state   since  VMs       free memory  cores  fencing\n"
-             "n1     member   90 s    1  59 GiB of 64 GiB     16  1 level\n"
-             "n2     member   90 s    0  63 GiB of 64 GiB     16  1 level\n"
-             "n3     member   90 s    0  63 GiB of 64 GiB     16  1 level\n"
-             "\n"
-             "VMS   1 running\n"
-             "VM      state    node  since  memory\n"
-             "trade1  running  n1     90 s   4 GiB\n"
-             "\n"
-             "Nothing needs you.\n");
+    ck_assert_str_eq(out, "colo   quorate 3/3   armed   epoch 1   seen from n1\n"
+                          "\n"
+                          "NODES  state   since  VMs       free memory  cores  fencing\n"
+                          "n1     member   90 s    1  59 GiB of 64 GiB     16  1 level\n"
+                          "n2     member   90 s    0  63 GiB of 64 GiB     16  1 level\n"
+                          "n3     member   90 s    0  63 GiB of 64 GiB     16  1 level\n"
+                          "\n"
+                          "VMS   1 running\n"
+                          "VM      state    node  since  memory\n"
+                          "trade1  running  n1     90 s   4 GiB\n"
+                          "\n"
+                          "Nothing needs you.\n");
     ck_assert_str_eq(wrong, "");
 }
 END_TEST
@@ -375,20 +374,15 @@ START_TEST(config_check_reads_files_by_itself)
 }
 END_TEST
 
-HF_TEST_MAIN_WITH("ctl/main", set_up, tear_down,
-                  HF_CASE(status_answers_at_one_glance),
+HF_TEST_MAIN_WITH("ctl/main", set_up, tear_down, HF_CASE(status_answers_at_one_glance),
                   HF_CASE(status_ends_with_what_to_type_next),
-                  HF_CASE(json_is_what_the_daemon_said),
-                  HF_CASE(events_are_numbered_lines),
+                  HF_CASE(json_is_what_the_daemon_said), HF_CASE(events_are_numbered_lines),
                   HF_CASE(why_tells_the_trail_and_the_rules),
                   HF_CASE(vm_add_reads_name_and_memory_and_hands_the_xml_over),
                   HF_CASE(vm_add_refuses_a_wrong_file_before_sending_anything),
-                  HF_CASE(wait_ends_when_the_vm_runs),
-                  HF_CASE(wait_has_an_end),
+                  HF_CASE(wait_ends_when_the_vm_runs), HF_CASE(wait_has_an_end),
                   HF_CASE(a_refusal_says_why_and_exits_with_one),
-                  HF_CASE(a_frozen_group_exits_with_four),
-                  HF_CASE(fencing_needs_a_person_or_yes),
-                  HF_LOOP(mistakes_are_named, 0, 10),
-                  HF_CASE(help_and_version_need_no_daemon),
+                  HF_CASE(a_frozen_group_exits_with_four), HF_CASE(fencing_needs_a_person_or_yes),
+                  HF_LOOP(mistakes_are_named, 0, 10), HF_CASE(help_and_version_need_no_daemon),
                   HF_CASE(no_daemon_exits_with_three_and_says_what_to_do),
                   HF_CASE(config_check_reads_files_by_itself))

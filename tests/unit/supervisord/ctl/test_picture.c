@@ -4,34 +4,36 @@
 
 #define GOLDEN "tests/unit/supervisord/ctl/picture.json"
 
+enum { KEPT_MAX = 32 };
 static char *text;
+static json_t *kept[KEPT_MAX]; /* every document of the case, until its end */
+static unsigned kept_count;
+
+static json_t *keep(const struct hf_json *j)
+{
+    json_t *json = json_loadb(text, j->len, JSON_REJECT_DUPLICATES, NULL);
+
+    ck_assert(hf_json_complete(j));
+    ck_assert_ptr_nonnull(json);
+    ck_assert_uint_lt(kept_count, KEPT_MAX);
+    kept[kept_count++] = json;
+    return json;
+}
 
 static json_t *picture(void)
 {
-    struct hf_json j;
-    json_t *json;
+    struct hf_json j = hf_json_on(text, PICTURE_BYTES_MAX);
 
-    text = (char *)malloc(PICTURE_BYTES_MAX);
-    j = hf_json_on(text, PICTURE_BYTES_MAX);
     picture_status(&f.shell, f.history, &j);
-    ck_assert(hf_json_complete(&j));
-    json = json_loadb(text, j.len, JSON_REJECT_DUPLICATES, NULL);
-    ck_assert_ptr_nonnull(json);
-    return json;
+    return keep(&j);
 }
 
 static json_t *why(const char *name)
 {
-    struct hf_json j;
-    json_t *json;
+    struct hf_json j = hf_json_on(text, PICTURE_BYTES_MAX);
 
-    text = (char *)malloc(PICTURE_BYTES_MAX);
-    j = hf_json_on(text, PICTURE_BYTES_MAX);
     ck_assert(picture_why(&f.shell, f.history, name, name, &j));
-    ck_assert(hf_json_complete(&j));
-    json = json_loadb(text, j.len, JSON_REJECT_DUPLICATES, NULL);
-    ck_assert_ptr_nonnull(json);
-    return json;
+    return keep(&j);
 }
 
 /* The text of the first need about `name` that holds `words`; its command must be `command`. */
@@ -61,8 +63,18 @@ static size_t needs_count(void)
 
 static void set_up(void)
 {
+    text = (char *)malloc(PICTURE_BYTES_MAX);
+    ck_assert_ptr_nonnull(text);
     fake_open(-1);
     fake_group_up();
+}
+
+static void tear_down(void)
+{
+    while (kept_count > 0)
+        json_decref(kept[--kept_count]);
+    free(text);
+    fake_close();
 }
 
 /* ---- the whole document ---- */
@@ -85,8 +97,10 @@ START_TEST(a_power_cut_looks_like_the_golden_picture)
     golden = json_load_file(GOLDEN, 0, NULL);
     if (golden == NULL || json_equal(doc, golden) == 0) {
         (void)json_dumpf(doc, stderr, JSON_INDENT(1));
+        json_decref(golden);
         ck_abort_msg("the picture above is not " GOLDEN);
     }
+    json_decref(golden);
 }
 END_TEST
 
@@ -180,8 +194,11 @@ START_TEST(an_unplaceable_vm_names_the_rule_per_node)
     ev.u.order.type = HF_ORDER_VM_ADD;
     ev.u.order.node = HF_NO_NODE;
     ev.u.order.wants_run = true;
-    ev.u.order.def = (struct hf_vm_def){.name = "huge", .memory_mib = 1u << 20, .xml_bytes = 1,
-                                        .preferred = HF_NO_NODE, .restarts_max = 1};
+    ev.u.order.def = (struct hf_vm_def){.name = "huge",
+                                        .memory_mib = 1u << 20,
+                                        .xml_bytes = 1,
+                                        .preferred = HF_NO_NODE,
+                                        .restarts_max = 1};
     fake_step(&ev);
     ck_assert(needs("huge", "error",
                     "n1 rule 6: not enough memory; n2 rule 6: not enough memory; n3 rule 6",
@@ -194,8 +211,7 @@ START_TEST(a_waiting_vm_names_the_node)
     fake_add_vm("a", true);
     ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
     fake_host_gone(engine_vm(f.engine, engine_vm_by_name(f.engine, "a")).home.ix);
-    ck_assert(needs("a", "error", "waits for proof that it does not run on n1",
-                    "holdfast why a"));
+    ck_assert(needs("a", "error", "waits for proof that it does not run on n1", "holdfast why a"));
 }
 END_TEST
 
@@ -253,8 +269,8 @@ START_TEST(this_nodes_own_daemons_are_told)
     ck_assert(needs("n1", "warning", "not the running", "holdfast config show --file"));
     f.shell.file_bad = true;
     strcpy(f.shell.file_why, "x.conf:3:1: unknown key");
-    ck_assert(needs("n1", "warning", "unknown key",
-                    "holdfast config check /etc/holdfast/holdfast.conf"));
+    ck_assert(
+        needs("n1", "warning", "unknown key", "holdfast config check /etc/holdfast/holdfast.conf"));
     f.shell.file_bad = f.shell.file_differs = false;
     f.shell.ghosts = 1;
     ck_assert(needs("colo", "warning", "1 member", "corosync-cpgtool"));
@@ -296,8 +312,8 @@ START_TEST(the_trail_of_a_vm_tells_of_its_lost_node)
     ck_assert(saw_node);
     ck_assert(!saw_other);
     ck_assert(json_is_integer(json_object_get(doc, "incident")));
-    ck_assert_uint_eq(
-        json_array_size(json_object_get(json_object_get(doc, "placement"), "nodes")), 3);
+    ck_assert_uint_eq(json_array_size(json_object_get(json_object_get(doc, "placement"), "nodes")),
+                      3);
     ck_assert_uint_eq(json_array_size(json_object_get(doc, "needs")), 1);
 }
 END_TEST
@@ -310,27 +326,21 @@ START_TEST(the_trail_is_bounded_and_keeps_the_newest)
         history_note(f.history, f.engine, "n1", "a word", &f.when);
     trail = json_object_get(why("n1"), "trail");
     ck_assert_uint_eq(json_array_size(trail), PICTURE_TRAIL_MAX);
-    ck_assert_uint_eq((uint64_t)json_integer_value(json_object_get(
-                          json_array_get(trail, PICTURE_TRAIL_MAX - 1), "seq")),
+    ck_assert_uint_eq((uint64_t)json_integer_value(
+                          json_object_get(json_array_get(trail, PICTURE_TRAIL_MAX - 1), "seq")),
                       history_newest(f.history));
 }
 END_TEST
 
-HF_TEST_MAIN_WITH("ctl/picture", set_up, NULL,
-                  HF_CASE(a_power_cut_looks_like_the_golden_picture),
-                  HF_CASE(the_largest_group_fits),
-                  HF_CASE(without_a_state_the_picture_says_why),
-                  HF_CASE(nothing_needs_anybody_when_all_is_well),
-                  HF_LOOP(every_phase_but_synced_is_told, 0, CTL_PHASES),
-                  HF_CASE(a_disarmed_group_is_told),
-                  HF_CASE(a_node_that_cannot_be_fenced_asks_for_a_persons_word),
-                  HF_CASE(a_dead_node_asks_for_repair),
-                  HF_CASE(a_silent_daemon_is_told),
-                  HF_CASE(an_unplaceable_vm_names_the_rule_per_node),
-                  HF_CASE(a_waiting_vm_names_the_node),
-                  HF_CASE(a_held_and_a_failed_vm_ask_to_be_started),
-                  HF_CASE(what_a_node_reports_of_itself_is_told),
-                  HF_CASE(this_nodes_own_daemons_are_told),
-                  HF_CASE(errors_come_before_warnings),
-                  HF_CASE(the_trail_of_a_vm_tells_of_its_lost_node),
-                  HF_CASE(the_trail_is_bounded_and_keeps_the_newest))
+HF_TEST_MAIN_WITH(
+    "ctl/picture", set_up, tear_down, HF_CASE(a_power_cut_looks_like_the_golden_picture),
+    HF_CASE(the_largest_group_fits), HF_CASE(without_a_state_the_picture_says_why),
+    HF_CASE(nothing_needs_anybody_when_all_is_well),
+    HF_LOOP(every_phase_but_synced_is_told, 0, CTL_PHASES), HF_CASE(a_disarmed_group_is_told),
+    HF_CASE(a_node_that_cannot_be_fenced_asks_for_a_persons_word),
+    HF_CASE(a_dead_node_asks_for_repair), HF_CASE(a_silent_daemon_is_told),
+    HF_CASE(an_unplaceable_vm_names_the_rule_per_node), HF_CASE(a_waiting_vm_names_the_node),
+    HF_CASE(a_held_and_a_failed_vm_ask_to_be_started),
+    HF_CASE(what_a_node_reports_of_itself_is_told), HF_CASE(this_nodes_own_daemons_are_told),
+    HF_CASE(errors_come_before_warnings), HF_CASE(the_trail_of_a_vm_tells_of_its_lost_node),
+    HF_CASE(the_trail_is_bounded_and_keeps_the_newest))

@@ -511,8 +511,7 @@ START_TEST(a_client_that_does_not_read_is_dropped_and_others_are_served)
     int slow = join(), fast = join(), small = 4096;
 
     for (unsigned i = 0; i < f.fds_count; i++)
-        ck_assert_int_eq(
-            setsockopt(f.fds[i].fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+        ck_assert_int_eq(setsockopt(f.fds[i].fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
     ask_events(slow, 0, true);
     for (unsigned i = 0; i < 2000; i++)
         history_note(f.history, f.engine, "n1", "a word", &f.when);
@@ -602,31 +601,24 @@ START_TEST(a_descriptor_nobody_asked_for_is_closed)
 }
 END_TEST
 
-HF_TEST_MAIN_WITH("ctl/server", set_up, tear_down,
-                  HF_CASE(status_is_one_document),
-                  HF_CASE(a_large_answer_comes_in_records_below_the_frame_limit),
-                  HF_CASE(why_knows_nodes_and_vms_and_nothing_else),
-                  HF_CASE(config_gives_the_running_text),
-                  HF_CASE(events_end_with_an_empty_record),
-                  HF_CASE(a_follower_gets_what_comes_and_nothing_twice),
-                  HF_CASE(a_follower_that_is_overtaken_is_told_what_it_missed),
-                  HF_CASE(an_order_is_answered_when_it_is_applied),
-                  HF_CASE(what_is_so_already_is_no_failure),
-                  HF_CASE(the_group_may_refuse),
-                  HF_CASE(a_typing_mistake_is_met_with_the_right_name),
-                  HF_CASE(an_order_without_its_subject_is_not_sent),
-                  HF_CASE(a_frozen_node_orders_nothing),
-                  HF_CASE(a_viewer_may_look_and_not_order),
-                  HF_CASE(an_order_that_takes_too_long_is_called_queued),
-                  HF_CASE(a_client_that_leaves_does_not_take_its_order_along),
-                  HF_CASE(the_xml_is_kept_before_the_vm_is_added),
-                  HF_LOOP(no_xml_a_pipe_or_memory_that_may_change_is_refused, 0, 3),
-                  HF_CASE(preferring_a_node_that_is_not_allowed_is_refused),
-                  HF_CASE(garbage_is_answered_and_dropped),
-                  HF_CASE(an_oversized_request_is_dropped),
-                  HF_CASE(a_mute_client_is_dropped_in_time),
-                  HF_CASE(a_client_that_does_not_read_is_dropped_and_others_are_served),
-                  HF_CASE(a_second_request_before_the_answer_is_dropped),
-                  HF_CASE(too_many_requests_a_second_are_dropped),
-                  HF_CASE(one_client_too_many_is_sent_away),
-                  HF_CASE(a_descriptor_nobody_asked_for_is_closed))
+HF_TEST_MAIN_WITH(
+    "ctl/server", set_up, tear_down, HF_CASE(status_is_one_document),
+    HF_CASE(a_large_answer_comes_in_records_below_the_frame_limit),
+    HF_CASE(why_knows_nodes_and_vms_and_nothing_else), HF_CASE(config_gives_the_running_text),
+    HF_CASE(events_end_with_an_empty_record), HF_CASE(a_follower_gets_what_comes_and_nothing_twice),
+    HF_CASE(a_follower_that_is_overtaken_is_told_what_it_missed),
+    HF_CASE(an_order_is_answered_when_it_is_applied), HF_CASE(what_is_so_already_is_no_failure),
+    HF_CASE(the_group_may_refuse), HF_CASE(a_typing_mistake_is_met_with_the_right_name),
+    HF_CASE(an_order_without_its_subject_is_not_sent), HF_CASE(a_frozen_node_orders_nothing),
+    HF_CASE(a_viewer_may_look_and_not_order),
+    HF_CASE(an_order_that_takes_too_long_is_called_queued),
+    HF_CASE(a_client_that_leaves_does_not_take_its_order_along),
+    HF_CASE(the_xml_is_kept_before_the_vm_is_added),
+    HF_LOOP(no_xml_a_pipe_or_memory_that_may_change_is_refused, 0, 3),
+    HF_CASE(preferring_a_node_that_is_not_allowed_is_refused),
+    HF_CASE(garbage_is_answered_and_dropped), HF_CASE(an_oversized_request_is_dropped),
+    HF_CASE(a_mute_client_is_dropped_in_time),
+    HF_CASE(a_client_that_does_not_read_is_dropped_and_others_are_served),
+    HF_CASE(a_second_request_before_the_answer_is_dropped),
+    HF_CASE(too_many_requests_a_second_are_dropped), HF_CASE(one_client_too_many_is_sent_away),
+    HF_CASE(a_descriptor_nobody_asked_for_is_closed))

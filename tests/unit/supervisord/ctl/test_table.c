@@ -54,12 +54,13 @@ END_TEST
 
 START_TEST(at_80_columns_the_sentence_wraps_under_itself)
 {
-    ck_assert_str_eq(printed(sample(80, false), true),
-                     "node             state   since       free memory  why\n"
-                     "n1               member   12 d  63 GiB of 64 GiB  it has told which VMs run\n"
-                     "                                                  there\n"
-                     "交易一号-zürich  lost    100 s                 -  its host left the ring without\n"
-                     "                                                  proof of death\n");
+    ck_assert_str_eq(
+        printed(sample(80, false), true),
+        "node             state   since       free memory  why\n"
+        "n1               member   12 d  63 GiB of 64 GiB  it has told which VMs run\n"
+        "                                                  there\n"
+        "交易一号-zürich  lost    100 s                 -  its host left the ring without\n"
+        "                                                  proof of death\n");
 }
 END_TEST
 
@@ -107,8 +108,8 @@ START_TEST(colour_changes_no_width)
 {
     const char *at = printed(sample(120, true), false);
 
-    ck_assert_int_eq(
-        strncmp(at, "\033[1mn1\033[0m               \033[32mmember\033[0m   12 d", 40), 0);
+    ck_assert_int_eq(strncmp(at, "\033[1mn1\033[0m               \033[32mmember\033[0m   12 d", 40),
+                     0);
 }
 END_TEST
 
@@ -118,7 +119,12 @@ START_TEST(nothing_from_outside_moves_the_cursor)
 
     table_column(t, "x", TABLE_LEFT, 0);
     table_cell(t, TABLE_PLAIN, "%s", "a\033[2Jb\nc\x7f\xc2\x9b\xff\xe2\x80\xae!");
-    ck_assert_str_eq(printed(t, false), "  a?[2Jb?c" "?" "?" "?" "?" "!\n");
+    ck_assert_str_eq(printed(t, false), "  a?[2Jb?c"
+                                        "?"
+                                        "?"
+                                        "?"
+                                        "?"
+                                        "!\n");
 }
 END_TEST
 
@@ -164,15 +170,12 @@ START_TEST(a_cell_before_any_column_aborts)
 }
 END_TEST
 
-HF_TEST_MAIN("ctl/table",
-             HF_CASE(at_120_columns_all_is_on_one_line),
+HF_TEST_MAIN("ctl/table", HF_CASE(at_120_columns_all_is_on_one_line),
              HF_CASE(at_80_columns_the_sentence_wraps_under_itself),
              HF_CASE(at_60_columns_names_are_cut_and_a_column_goes),
              HF_CASE(at_40_columns_what_matters_least_is_gone),
-             HF_LOOP(no_line_is_wider_than_the_terminal, 45, 130),
-             HF_CASE(colour_changes_no_width),
+             HF_LOOP(no_line_is_wider_than_the_terminal, 45, 130), HF_CASE(colour_changes_no_width),
              HF_CASE(nothing_from_outside_moves_the_cursor),
              HF_CASE(rows_beyond_the_limit_are_counted),
-             HF_CASE(a_word_longer_than_the_line_is_cut_not_lost),
-             HF_CASE(widths_of_characters),
+             HF_CASE(a_word_longer_than_the_line_is_cut_not_lost), HF_CASE(widths_of_characters),
              HF_ABORTS(a_cell_before_any_column_aborts))

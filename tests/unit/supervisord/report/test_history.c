@@ -1,5 +1,5 @@
-#include "supervisord/report/history.h"
 #include "supervisord/base/str.h"
+#include "supervisord/report/history.h"
 #include "tests/unit/check.h"
 
 #include <string.h>
@@ -20,11 +20,16 @@ static void set_up(void)
         (void)snprintf(group.nodes[n].name, sizeof group.nodes[n].name, "n%u", n + 1);
         group.nodes[n].nodeid = n + 1;
     }
-    group.policy = (struct hf_policy){.silent_grace_ms = 1, .startup_grace_ms = 1,
-                                      .fence_deadline_ms = 1, .start_deadline_ms = 1,
-                                      .stop_deadline_ms = 20000, .stable_ms = 1,
-                                      .maintenance_max_ms = 1, .fence_retry_ms = {1},
-                                      .fence_retry_count = 1, .restart_backoff_ms = {1},
+    group.policy = (struct hf_policy){.silent_grace_ms = 1,
+                                      .startup_grace_ms = 1,
+                                      .fence_deadline_ms = 1,
+                                      .start_deadline_ms = 1,
+                                      .stop_deadline_ms = 20000,
+                                      .stable_ms = 1,
+                                      .maintenance_max_ms = 1,
+                                      .fence_retry_ms = {1},
+                                      .fence_retry_count = 1,
+                                      .restart_backoff_ms = {1},
                                       .restart_backoff_count = 1};
     h = (struct history *)calloc(1, history_size());
     e = (struct engine *)calloc(1, engine_size());
@@ -51,9 +56,13 @@ static void begin(enum hf_event_type type)
 static void change(enum hf_subject subject, uint16_t ix, hf_vm_uid uid, uint8_t was, uint8_t state,
                    uint8_t node, enum hf_reason why)
 {
-    out.changes[out.changes_count++] = (struct hf_change){
-        .subject = subject, .ix = ix, .uid = uid, .was = was, .now = state,
-        .node = {node}, .why = why};
+    out.changes[out.changes_count++] = (struct hf_change){.subject = subject,
+                                                          .ix = ix,
+                                                          .uid = uid,
+                                                          .was = was,
+                                                          .now = state,
+                                                          .node = {node},
+                                                          .why = why};
 }
 
 /* The engine itself is stepped too, by an order that it refuses, so that its sequence moves on. */
@@ -129,8 +138,7 @@ START_TEST(a_lost_node_and_its_vms_share_one_incident_until_they_are_well)
     ck_assert_uint_eq(history_incident(h, HF_SUBJECT_NODE, 1), incident);
     begin(HF_EV_MEMBERS);
     change(HF_SUBJECT_NODE, 1, 0, HF_NODE_DEAD, HF_NODE_JOINING, 0xff, HF_WHY_JOINED);
-    change(HF_SUBJECT_NODE, 1, 0, HF_NODE_JOINING, HF_NODE_MEMBER, 0xff,
-           HF_WHY_INVENTORY_COMPLETE);
+    change(HF_SUBJECT_NODE, 1, 0, HF_NODE_JOINING, HF_NODE_MEMBER, 0xff, HF_WHY_INVENTORY_COMPLETE);
     end();
     ck_assert_uint_eq(last()->incident, incident);
     ck_assert_uint_eq(history_incident(h, HF_SUBJECT_NODE, 1), 0);
@@ -230,8 +238,8 @@ START_TEST(a_removed_vm_keeps_its_name_in_the_record)
     step.type = HF_EV_ORDER;
     step.u.order.type = HF_ORDER_VM_ADD;
     step.u.order.node = HF_NO_NODE;
-    step.u.order.def = (struct hf_vm_def){.name = "trade1", .memory_mib = 1, .xml_bytes = 1,
-                                          .preferred = HF_NO_NODE};
+    step.u.order.def = (struct hf_vm_def){
+        .name = "trade1", .memory_mib = 1, .xml_bytes = 1, .preferred = HF_NO_NODE};
     engine_step(e, &step, &stepped);
     ck_assert(stepped.applied);
     history_step(h, e, &step, &stepped, &now);
@@ -287,8 +295,7 @@ START_TEST(a_clock_before_1970_is_shown_as_1970)
 }
 END_TEST
 
-HF_TEST_MAIN_WITH("report/history", set_up, tear_down,
-                  HF_CASE(an_empty_history_has_nothing),
+HF_TEST_MAIN_WITH("report/history", set_up, tear_down, HF_CASE(an_empty_history_has_nothing),
                   HF_CASE(numbers_have_no_gap_and_the_oldest_go_first),
                   HF_CASE(a_lost_node_and_its_vms_share_one_incident_until_they_are_well),
                   HF_CASE(a_crash_while_another_node_is_dead_is_its_own_incident),
@@ -297,6 +304,5 @@ HF_TEST_MAIN_WITH("report/history", set_up, tear_down,
                   HF_CASE(since_is_the_last_transition_and_a_note_does_not_move_it),
                   HF_CASE(a_state_taken_over_is_only_since_at_least),
                   HF_CASE(a_removed_vm_keeps_its_name_in_the_record),
-                  HF_CASE(hostile_words_make_valid_json),
-                  HF_CASE(every_value_has_its_word),
+                  HF_CASE(hostile_words_make_valid_json), HF_CASE(every_value_has_its_word),
                   HF_CASE(a_clock_before_1970_is_shown_as_1970))

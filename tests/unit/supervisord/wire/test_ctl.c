@@ -187,12 +187,10 @@ START_TEST(unknown_verbs_and_orders_are_refused)
 }
 END_TEST
 
-HF_TEST_MAIN("wire/ctl",
-             HF_CASE(the_longest_order_comes_back_as_it_was),
+HF_TEST_MAIN("wire/ctl", HF_CASE(the_longest_order_comes_back_as_it_was),
              HF_LOOP(every_verb_comes_back, HF_CTL_STATUS, HF_CTL_VERBS),
              HF_LOOP(every_order_comes_back, HF_ORDER_VM_ADD, HF_ORDERS),
-             HF_CASE(every_cut_and_every_extra_byte_is_refused),
-             HF_CASE(another_version_is_named),
+             HF_CASE(every_cut_and_every_extra_byte_is_refused), HF_CASE(another_version_is_named),
              HF_LOOP(names_that_are_none_are_refused, 0, 5),
              HF_LOOP(a_definition_that_the_engine_must_not_see_is_refused, 0, 3),
              HF_CASE(a_reason_with_a_newline_is_refused),
