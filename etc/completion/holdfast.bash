@@ -1,0 +1,67 @@
+# Completion of `holdfast` for bash. Names come from the daemon; without one there are none.
+
+_holdfast_names() { # nodes|vms
+    timeout 1 holdfast "$1" --json 2>/dev/null |
+        grep -o '{"name":"[A-Za-z0-9._-]*","\(nodeid\|uid\)"' | cut -d '"' -f 4
+}
+
+_holdfast() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} word words=() i
+    COMPREPLY=()
+
+    case $prev in
+    --socket)
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        return
+        ;;
+    --preferred | --allowed)
+        mapfile -t COMPREPLY < <(compgen -W "$(_holdfast_names nodes)" -- "$cur")
+        return
+        ;;
+    --subject)
+        mapfile -t COMPREPLY < <(compgen -W "$(_holdfast_names nodes) $(_holdfast_names vms)" -- "$cur")
+        return
+        ;;
+    --timeout | --reason | --after | --for | --name | --memory | --priority | --apart | \
+        --together | --restarts-here | --restarts-max | --stop-grace)
+        return
+        ;;
+    esac
+
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        [[ ${COMP_WORDS[i]} == -* ]] || words+=("${COMP_WORDS[i]}")
+    done
+    if [[ $cur == -* ]]; then
+        local options="--json --socket --help"
+        case "${words[0]} ${words[1]}" in
+        events*) options+=" --follow --after --subject" ;;
+        "vm add") options+=" --wait --timeout --reason --stopped --name --memory --priority --apart
+            --together --allowed --preferred --restarts-here --restarts-max --stop-grace" ;;
+        drain*) options+=" --wait --timeout --reason --for" ;;
+        fence*) options+=" --wait --timeout --reason --yes" ;;
+        vm* | undrain* | arm* | disarm*) options+=" --wait --timeout --reason" ;;
+        "config show") options+=" --file" ;;
+        " ") options+=" --version" ;;
+        esac
+        mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
+        return
+    fi
+
+    case "${words[*]}" in
+    "") word="status nodes vms why events vm drain undrain arm disarm fence config" ;;
+    vm) word="add remove start stop move" ;;
+    config) word="check show" ;;
+    why) word="$(_holdfast_names nodes) $(_holdfast_names vms)" ;;
+    drain | undrain | "fence confirm") word=$(_holdfast_names nodes) ;;
+    fence) word="confirm $(_holdfast_names nodes)" ;;
+    "vm remove" | "vm start" | "vm stop" | "vm move") word=$(_holdfast_names vms) ;;
+    "vm move "*) word=$(_holdfast_names nodes) ;;
+    "vm add"* | "config check" | "config show")
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        return
+        ;;
+    *) return ;;
+    esac
+    mapfile -t COMPREPLY < <(compgen -W "$word" -- "$cur")
+}
+complete -o filenames -F _holdfast holdfast
