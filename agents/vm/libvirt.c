@@ -404,3 +404,12 @@ enum hf_code libvirt_open(struct virt *virt, const char *uri, bool can_pause, st
                           .describe = describe};
     return HF_OK;
 }
+
+void libvirt_close(struct virt *virt)
+{
+    struct libvirt *self = virt->self;
+
+    drop_session(self);
+    free(self);
+    virt->self = NULL;
+}

@@ -75,6 +75,8 @@ struct virt {
  * (libvirt's registration is): call it once. uri is borrowed for ever. `can_pause` is false for
  * test:/// only, whose driver refuses VIR_DOMAIN_START_PAUSED. */
 enum hf_code libvirt_open(struct virt *virt, const char *uri, bool can_pause, struct hf_err *err);
+/* Drop the event connection; no call may be under way. The event thread stays. */
+void libvirt_close(struct virt *virt);
 
 /* What an error text of a failed create means (pure; tested with texts seen in the field). */
 enum virt_code libvirt_judge_text(const char *text);

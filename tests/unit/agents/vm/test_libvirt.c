@@ -70,6 +70,7 @@ START_TEST(the_calls_and_events_of_a_life)
     ck_assert_int_eq(v.create(v.self, conn, "vm9", "<domain/>", &err), VIRT_FAILED);
     v.close(v.self, conn);
     ck_assert_int_eq(v.attach(v.self, &sink, &err), VIRT_OK); /* replaces the first */
+    libvirt_close(&v);
 }
 END_TEST
 
@@ -83,6 +84,7 @@ START_TEST(a_daemon_that_is_not_there_is_unreached)
         libvirt_open(&v, "qemu+unix:///system?socket=/tmp/no-such-socket", true, &err), HF_OK);
     ck_assert_int_eq(v.open(v.self, &conn, &err), VIRT_UNREACHED);
     ck_assert_ptr_nonnull(strstr(err.text, "libvirt: connect"));
+    libvirt_close(&v);
 }
 END_TEST
 
