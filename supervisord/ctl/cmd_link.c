@@ -34,6 +34,15 @@ static bool append(struct text *text, const void *bytes, size_t len)
     return true;
 }
 
+/* "connect PATH: No such file or directory": the path is told once. */
+static const char *without_place(const char *text, const char *path)
+{
+    const char *place = strstr(text, path);
+    const char *rest = place != NULL ? place + strlen(path) : NULL;
+
+    return rest != NULL && strncmp(rest, ": ", 2) == 0 ? rest + 2 : text;
+}
+
 enum hf_ctl_status cmd_link_open(struct cmd_link *link, const char *path)
 {
     struct hf_err err;
@@ -64,7 +73,7 @@ enum hf_ctl_status cmd_link_open(struct cmd_link *link, const char *path)
         break;
     }
     cmd_say("cannot reach holdfastd at %s: %s. Is it running? See: systemctl status holdfastd",
-            path, err.text);
+            path, without_place(err.text, path));
     return HF_CTL_UNREACHABLE;
 }
 
@@ -229,9 +238,16 @@ void cmd_print_json(const json_t *json)
 void cmd_refusal(const struct cmd *cmd, enum hf_ctl_status status, const json_t *answer)
 {
     const char *error = cmd_str(answer, "error"), *next = cmd_str(answer, "next");
+    const char *subject = cmd_str(answer, "vm");
+    char text[512];
 
-    if (error[0] == '\0')
-        error = cmd_str(answer, "why_text");
+    if (error[0] == '\0') { /* the group's own word about an order */
+        if (subject[0] == '\0')
+            subject = cmd_str(answer, "node");
+        (void)snprintf(text, sizeof text, "%s %s refused: %s", cmd_str(answer, "order"), subject,
+                       cmd_str(answer, "why_text"));
+        error = text;
+    }
     if (cmd->is_json)
         cmd_print_json(answer);
     if (status == HF_CTL_NOT_QUORATE && next[0] == '\0')

@@ -88,14 +88,14 @@ struct verb {
 };
 
 static const char help_order[] =
-    "  --wait             wait until it is reached; after two seconds the terminal shows how far\n"
+    "  --wait             until it is reached; the terminal shows how far it is\n"
     "  --timeout TIME     wait at most so long (2min)\n"
     "  --reason TEXT      kept in the history\n";
 
 static const char help_add[] =
     "FILE is the domain's XML (\"-\": stdin). NAME, if given, must be the name in it.\n"
-    "The VM is started at once, unless --stopped. Its domain must not be defined in libvirt with\n"
-    "autostart: from now on Holdfast says where it runs.\n"
+    "The VM is started at once, unless --stopped. Take autostart off its domain if\n"
+    "libvirt knows it: from now on Holdfast says where it runs.\n"
     "  --stopped          only add it\n"
     "  --memory SIZE      promised on its node, like 16GiB (default: <memory> of the XML)\n"
     "  --priority N       0 to 1000, higher starts first (100)\n"
@@ -157,7 +157,7 @@ static const struct verb verbs[] = {
     {"fence", NULL, 1, 1, ORDER | BIT(O_YES), cmd_fence, "NODE", "power a node off", help_fence},
     {"config", "check", 0, 1, ANY, cmd_config_check, "[FILE]", "is this cluster file good", NULL},
     {"config", "show", 0, 1, ANY | BIT(O_FILE), cmd_config_show, "[--file [FILE]]",
-     "the running configuration, or a file's, every key spelled out", NULL},
+     "the running configuration, or a file's", NULL},
 };
 
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
