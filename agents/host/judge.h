@@ -1,4 +1,4 @@
-/* judge.h - is this sample of the host worth a report? Pure: samples and the time in, an answer out. */
+/* judge.h - is this sample of the host worth a report? Pure: samples and time in, an answer out. */
 #ifndef AGENTS_HOST_JUDGE_H
 #define AGENTS_HOST_JUDGE_H
 

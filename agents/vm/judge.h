@@ -16,7 +16,7 @@
 
 enum {
     JUDGE_ORDERLY_MS = 400,  /* libvirt's word follows an orderly end within 30 ms; loaded hosts */
-    JUDGE_UNKNOWN_MS = 20,   /* of the 80 ms from a kill to the restart's qemu (DESIGN section 13) */
+    JUDGE_UNKNOWN_MS = 20,   /* of the 80 ms from a kill to the restart's qemu */
 };
 
 enum judge_end { JUDGE_END_UNKNOWN = 0, JUDGE_END_ORDERLY, JUDGE_END_FAILED, JUDGE_ENDS };

@@ -82,7 +82,7 @@ static void *run_events(void *user)
     return NULL;
 }
 
-/* The loop sleeps until a descriptor speaks; libvirt wakes it itself when another thread adds one. */
+/* The loop sleeps until a descriptor speaks; libvirt wakes it when another thread adds one. */
 static enum hf_code start_events(struct hf_err *err)
 {
     pthread_attr_t attr;

@@ -1,8 +1,8 @@
 /* pool.h - threads that may hang in libvirt so that the agent does not.
  * One queue of jobs in, one queue of notes (answers and libvirt's events) out, an eventfd that says
  * that a note waits. Each worker has a connection of its own. A job has no deadline here: whoever
- * waits for it gives up on it (pool_abandon), and the pool replaces the worker, up to POOL_STUCK_MAX
- * of them. A late answer still comes: what happened late must be known too. */
+ * waits for it gives up on it (pool_abandon), and the pool replaces the worker, up to
+ * POOL_STUCK_MAX of them. A late answer still comes: what happened late must be known too. */
 #ifndef AGENTS_VM_POOL_H
 #define AGENTS_VM_POOL_H
 

@@ -1,6 +1,6 @@
 /* qemu.h - the processes that are the VMs, found and watched without libvirt.
- * A VM runs exactly as long as its qemu has a thread. Identity is pid + start time, held by a pidfd:
- * a pid used again is never taken for it (faults.md P12). */
+ * A VM runs exactly as long as its qemu has a thread. Identity is pid + start time, held by a
+ * pidfd: a pid used again is never taken for it (faults.md P12). */
 #ifndef AGENTS_VM_QEMU_H
 #define AGENTS_VM_QEMU_H
 
@@ -28,8 +28,8 @@ struct qemu {
  * this VM's. */
 struct qemu qemu_by_file(const struct qemu_where *where, const char *name);
 
-/* One look at every process of the host, for `count` names: found[i].pid = 0 is certain. Also by the
- * pid files, because a process stuck in the kernel while it exits has no command line any more.
+/* One look at every process of the host, for `count` names: found[i].pid = 0 is certain. Also by
+ * the pid files, because a process stuck in the kernel while it exits has no command line any more.
  * HF_EIO: nothing is certain. */
 enum hf_code qemu_look(const struct qemu_where *where, const char *const *names, uint16_t count,
                        struct qemu *found, struct hf_err *err);

@@ -1,6 +1,6 @@
 /* stop.c - a stop order, as a ladder: ask the guest, let libvirt end it gently, then by all means,
  * then SIGKILL. Each rung has its time; a rung that cannot help (libvirt gone, call failed) is left
- * at once. DONE says that no process of this VM is left on this host, seen by a look at all of them;
+ * at once. DONE says that no process of this VM is left on this host, seen by a look at all;
  * otherwise GAVE_UP at the deadline: cannot be proved stopped. */
 #include "agents/vm/vm.h"
 #include "supervisord/base/log.h"
@@ -39,9 +39,9 @@ static bool is_proved(struct vm_agent *v, struct vm *vm, hf_time now)
 
 static hf_time rung_end(const struct vm *vm, unsigned percent)
 {
-    hf_time kill_from = hf_time_add_ms(vm->stop.deadline, -(int64_t)vm->stop.deadline_ms);
+    hf_time from = hf_time_add_ms(vm->stop.deadline, -(int64_t)vm->stop.force_ms);
 
-    return hf_time_add_ms(kill_from, (int64_t)vm->stop.deadline_ms * percent / 100);
+    return hf_time_add_ms(from, (int64_t)vm->stop.force_ms * percent / 100);
 }
 
 static void enter(struct vm_agent *v, struct vm *vm, enum stop_step step, hf_time now);
@@ -85,8 +85,8 @@ static void enter(struct vm_agent *v, struct vm *vm, enum stop_step step, hf_tim
                     now);
         break;
     case STOP_GRACEFUL:
-        /* The rest of the grace is not needed: the deadline counts from here. */
-        vm->stop.deadline = hf_time_add_ms(now, vm->stop.deadline_ms);
+        /* The rest of the grace is not needed: force has its time from here. */
+        vm->stop.deadline = hf_time_add_ms(now, vm->stop.force_ms);
         vm_progress(v, vm->stop.token, HF_PROGRESS_STOP_DESTROY, vm->qemu.pid);
         ask_libvirt(v, vm, JOB_DESTROY_GRACEFUL, rung_end(vm, GRACEFUL_PERCENT), STOP_KILLED,
                     now);
@@ -106,6 +106,14 @@ static void climb(struct vm_agent *v, struct vm *vm, hf_time now)
         enter(v, vm, STOP_WAITING_CREATE, now);
     else if (!is_proved(v, vm, now))
         enter(v, vm, vm->stop.grace_ms > 0 ? STOP_GRACE : STOP_GRACEFUL, now);
+}
+
+/* What is left of the deadline after the grace; ending it by force needs its time, grace or not. */
+static uint32_t force_ms(const struct hf_report *report)
+{
+    uint32_t deadline_ms = report->u.stop.deadline_ms, grace_ms = report->u.stop.grace_ms;
+
+    return grace_ms < deadline_ms ? deadline_ms - grace_ms : deadline_ms;
 }
 
 void stop_begin(struct vm_agent *v, const struct hf_report *report, hf_time now)
@@ -136,10 +144,9 @@ void stop_begin(struct vm_agent *v, const struct hf_report *report, hf_time now)
                                    .token = report->u.stop.token,
                                    .start_no = report->u.stop.start_no,
                                    .grace_ms = report->u.stop.grace_ms,
-                                   .deadline_ms = report->u.stop.deadline_ms,
-                                   .received = now};
-    vm->stop.deadline =
-        hf_time_add_ms(now, (int64_t)report->u.stop.grace_ms + report->u.stop.deadline_ms);
+                                   .force_ms = force_ms(report),
+                                   .received = now,
+                                   .deadline = hf_time_add_ms(now, report->u.stop.deadline_ms)};
     vm->facts.is_ordered = true;
     vm->can_correct = false;
     climb(v, vm, now);

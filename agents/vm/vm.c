@@ -544,8 +544,10 @@ static void send_inventory(struct vm_agent *v)
     for (size_t i = 0; i < HF_VMS_MAX; i++) {
         struct vm *vm = &v->vm[i];
 
-        if (!vm->is_used || !vm->is_listed || vm->life != VM_ON)
+        if (!vm->is_used || !vm->is_listed || vm->life == VM_OFF)
             continue;
+        if (vm->life == VM_ENDED)
+            return; /* how it ended must be told first */
         if (vm->describe_job != 0)
             return; /* whose start it is comes with libvirt's answer, or its failure */
         report.u.inventory.vm[count].uid = vm->uid;

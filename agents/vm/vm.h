@@ -56,7 +56,8 @@ enum stop_step {
 struct stop_order {
     enum stop_step step;
     struct hf_token token;
-    uint32_t start_no, grace_ms, deadline_ms;
+    uint32_t start_no, grace_ms;
+    uint32_t force_ms; /* for everything after the grace */
     hf_time received, step_until, deadline;
     uint64_t job;
     pid_t killed_pid; /* told once */

@@ -15,8 +15,8 @@
 enum {
     GROUP_BYTES_MAX = 1 << 20, /* one group entry with all its members, in text */
     PEER_GROUPS_MAX = 65536,   /* the kernel's NGROUPS_MAX */
-    /* Room for more descriptors than we allow, so that too many are seen and closed instead of being
-     * cut off by the kernel in silence. */
+    /* Room for more descriptors than we allow, so that too many are seen and closed instead of
+     * being cut off by the kernel in silence. */
     RIDES_MAX = 8,
 };
 

@@ -1,7 +1,7 @@
 /* door.h - every door of a process: a filesystem AF_UNIX SOCK_SEQPACKET socket.
  * Peer credentials with supplementary groups, exact record length, HF_FRAME_MAX cap, slow readers
- * dropped, at most DOOR_CLIENTS_MAX of them. Never blocks. One file descriptor may ride on a record;
- * an unexpected one is closed. No event loop inside: the owner polls the fds. */
+ * dropped, at most DOOR_CLIENTS_MAX of them. Never blocks. One file descriptor may ride on a
+ * record; an unexpected one is closed. No event loop inside: the owner polls the fds. */
 #ifndef SUPERVISORD_DOOR_DOOR_H
 #define SUPERVISORD_DOOR_DOOR_H
 

@@ -104,7 +104,8 @@ struct hf_report {
             struct hf_token token;
             hf_vm_uid uid;
             uint32_t start_no;
-            uint32_t grace_ms, deadline_ms;
+            uint32_t grace_ms;
+            uint32_t deadline_ms; /* in all, the grace included */
             char name[HF_NAME_MAX + 1];
         } stop;
         struct {

@@ -75,20 +75,19 @@ START_TEST(size_depth_and_zero_bytes_are_bounded)
     static char xml[HF_XML_MAX + 100];
     struct hf_err err;
     char *out = NULL;
-    size_t len = 0;
 
     render_init();
     memset(xml, ' ', sizeof xml);
     ck_assert_int_eq(render_start(xml, HF_XML_MAX + 1, "mq-1", 7, 3, &out, &err), HF_EBAD);
     memcpy(xml, "<domain>\0</domain>", 18);
     ck_assert_int_eq(render_start(xml, 18, "mq-1", 7, 3, &out, &err), HF_EBAD);
-    len = (size_t)sprintf(xml, "<domain><name>mq-1</name>");
+    strcpy(xml, "<domain><name>mq-1</name>");
     for (int i = 0; i < 100; i++)
-        len += (size_t)sprintf(xml + len, "<a>");
+        strcat(xml, "<a>");
     for (int i = 0; i < 100; i++)
-        len += (size_t)sprintf(xml + len, "</a>");
-    len += (size_t)sprintf(xml + len, "</domain>");
-    ck_assert_int_eq(render_start(xml, len, "mq-1", 7, 3, &out, &err), HF_EINVAL);
+        strcat(xml, "</a>");
+    strcat(xml, "</domain>");
+    ck_assert_int_eq(render_start(xml, strlen(xml), "mq-1", 7, 3, &out, &err), HF_EINVAL);
 }
 END_TEST
 

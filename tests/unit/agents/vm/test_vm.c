@@ -317,7 +317,7 @@ START_TEST(libvirt_s_death_changes_nothing_but_the_watch)
     ck_assert(!r.u.watch.known);
     ck_assert(rig_is_quiet(&rig, K(VM) | K(WATCH), 100));
     ck_assert_int_eq(start(7, 2, 500).u.done.outcome, HF_OUT_GAVE_UP);
-    ck_assert_int_eq(stop(8, 1000, 5000).u.done.outcome, HF_OUT_DONE);
+    ck_assert_int_eq(stop(8, 1000, 6000).u.done.outcome, HF_OUT_DONE);
     ck_assert(!is_alive(pid));
     ck_assert_int_eq(start(9, 2, 500).u.done.outcome, HF_OUT_REFUSED);
     fake.attach = FAKE_OK;
@@ -331,7 +331,7 @@ START_TEST(a_guest_that_listens_is_not_destroyed)
 {
     pid_t pid = running();
 
-    ck_assert_int_eq(stop(2, 5000, 5000).u.done.outcome, HF_OUT_DONE);
+    ck_assert_int_eq(stop(2, 5000, 10000).u.done.outcome, HF_OUT_DONE);
     ck_assert(!is_alive(pid));
     ck_assert_uint_eq(fake_count(&fake, &fake.shutdowns), 1);
     ck_assert_uint_eq(fake_count(&fake, &fake.destroys), 0);
@@ -346,7 +346,7 @@ START_TEST(the_ladder_ends_with_sigkill)
     fake.ignores_term = true;
     pid = running();
     fake.destroy = FAKE_HANG;
-    ck_assert_int_eq(stop(2, 100, 1000).u.done.outcome, HF_OUT_DONE);
+    ck_assert_int_eq(stop(2, 100, 1100).u.done.outcome, HF_OUT_DONE);
     ck_assert(!is_alive(pid));
     ck_assert_uint_eq(fake_count(&fake, &fake.destroys), 2);
 }
