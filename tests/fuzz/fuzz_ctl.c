@@ -7,34 +7,19 @@
 
 #include "supervisord/ctl/order.h"
 #include "supervisord/wire/ctl.h"
+#include "tests/unit/supervisord/a_group.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 /* One engine for all inputs: requests are only resolved against it. */
-static const struct engine *a_group(void)
+static const struct engine *an_engine(void)
 {
     static struct engine *engine;
-    struct hf_group group = {.name = "colo", .nodes_count = 3};
+    struct hf_group group = a_group(3);
     struct hf_err err;
 
     if (engine != NULL)
         return engine;
-    for (unsigned n = 0; n < 3; n++) {
-        group.nodes[n].name[0] = 'n';
-        group.nodes[n].name[1] = (char)('1' + n);
-        group.nodes[n].nodeid = n + 1;
-    }
-    group.policy = (struct hf_policy){.silent_grace_ms = 1,
-                                      .startup_grace_ms = 1,
-                                      .fence_deadline_ms = 1,
-                                      .start_deadline_ms = 1,
-                                      .stop_deadline_ms = 20000,
-                                      .stable_ms = 1,
-                                      .maintenance_max_ms = 1,
-                                      .fence_retry_ms = {1},
-                                      .fence_retry_count = 1,
-                                      .restart_backoff_ms = {1},
-                                      .restart_backoff_count = 1};
     engine = calloc(1, engine_size());
     if (engine == NULL || engine_init(engine, &group, &err) != HF_OK)
         abort();
@@ -70,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     if (request.verb != HF_CTL_ORDER || !order_may(&peer, request.verb))
         return 0;
     memset(&shell, 0, sizeof shell);
-    shell.engine = a_group();
+    shell.engine = an_engine();
     shell.node = "n1";
     if (order_event(&shell, &request, &peer, &ev, &err) == HF_CTL_OK)
         check_event(&ev);

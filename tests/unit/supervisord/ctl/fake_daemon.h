@@ -14,6 +14,7 @@
 #include "supervisord/ctl/server.h"
 #include "supervisord/report/history.h"
 #include "tests/unit/check.h"
+#include "tests/unit/supervisord/a_group.h"
 
 enum { FAKE_FDS_MAX = DOOR_CLIENTS_MAX + 1 };
 
@@ -55,30 +56,6 @@ static inline const struct engine_out *fake_step(struct hf_event *ev)
     engine_step(f.engine, ev, &f.out);
     history_step(f.history, f.engine, ev, &f.out, &f.when);
     return &f.out;
-}
-
-static inline struct hf_group fake_group(uint8_t nodes)
-{
-    struct hf_group g = {.name = "colo", .nodes_count = nodes};
-
-    for (uint8_t n = 0; n < nodes; n++) {
-        (void)snprintf(g.nodes[n].name, sizeof g.nodes[n].name, "n%u", n + 1u);
-        g.nodes[n].nodeid = n + 1u;
-        g.nodes[n].fence_levels = 1;
-        g.nodes[n].reserve_mib = 1024;
-    }
-    g.policy = (struct hf_policy){.silent_grace_ms = 10000,
-                                  .startup_grace_ms = 60000,
-                                  .fence_deadline_ms = 60000,
-                                  .start_deadline_ms = 60000,
-                                  .stop_deadline_ms = 30000,
-                                  .stable_ms = 600000,
-                                  .maintenance_max_ms = 14400000,
-                                  .fence_retry_ms = {1000, 5000},
-                                  .fence_retry_count = 2,
-                                  .restart_backoff_ms = {0, 2000, 10000},
-                                  .restart_backoff_count = 3};
-    return g;
 }
 
 static inline void fake_members(void)
@@ -273,7 +250,7 @@ static inline enum hf_code fake_blob(void *user, const void *bytes, size_t len,
 static inline void fake_open(int listen_fd)
 {
     struct ctl_ports ports = {&f, fake_watch, fake_unwatch, fake_look, fake_order, fake_blob};
-    struct hf_group group = fake_group(3);
+    struct hf_group group = a_group(3);
     struct hf_err err;
 
     memset(&f, 0, sizeof f);

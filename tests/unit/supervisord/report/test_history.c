@@ -1,6 +1,7 @@
 #include "supervisord/base/str.h"
 #include "supervisord/report/history.h"
 #include "tests/unit/check.h"
+#include "tests/unit/supervisord/a_group.h"
 
 #include <string.h>
 
@@ -13,24 +14,9 @@ static struct history_when now;
 
 static void set_up(void)
 {
-    struct hf_group group = {.name = "colo", .nodes_count = 3};
+    struct hf_group group = a_group(3);
     struct hf_err err;
 
-    for (unsigned n = 0; n < 3; n++) {
-        (void)snprintf(group.nodes[n].name, sizeof group.nodes[n].name, "n%u", n + 1);
-        group.nodes[n].nodeid = n + 1;
-    }
-    group.policy = (struct hf_policy){.silent_grace_ms = 1,
-                                      .startup_grace_ms = 1,
-                                      .fence_deadline_ms = 1,
-                                      .start_deadline_ms = 1,
-                                      .stop_deadline_ms = 20000,
-                                      .stable_ms = 1,
-                                      .maintenance_max_ms = 1,
-                                      .fence_retry_ms = {1},
-                                      .fence_retry_count = 1,
-                                      .restart_backoff_ms = {1},
-                                      .restart_backoff_count = 1};
     h = (struct history *)calloc(1, history_size());
     e = (struct engine *)calloc(1, engine_size());
     history_init(h, 5);

@@ -1,0 +1,33 @@
+/* a_group.h - the group that tests mean when any will do: n1, n2, ... with one fence level each. */
+#ifndef TESTS_UNIT_SUPERVISORD_A_GROUP_H
+#define TESTS_UNIT_SUPERVISORD_A_GROUP_H
+
+#include <stdio.h>
+
+#include "supervisord/model/group.h"
+
+static inline struct hf_group a_group(uint8_t nodes)
+{
+    struct hf_group g = {.name = "colo", .nodes_count = nodes};
+
+    for (uint8_t n = 0; n < nodes; n++) {
+        (void)snprintf(g.nodes[n].name, sizeof g.nodes[n].name, "n%u", n + 1u);
+        g.nodes[n].nodeid = n + 1u;
+        g.nodes[n].fence_levels = 1;
+        g.nodes[n].reserve_mib = 1024;
+    }
+    g.policy = (struct hf_policy){.silent_grace_ms = 10000,
+                                  .startup_grace_ms = 60000,
+                                  .fence_deadline_ms = 60000,
+                                  .start_deadline_ms = 60000,
+                                  .stop_deadline_ms = 30000,
+                                  .stable_ms = 600000,
+                                  .maintenance_max_ms = 14400000,
+                                  .fence_retry_ms = {1000, 5000},
+                                  .fence_retry_count = 2,
+                                  .restart_backoff_ms = {0, 2000, 10000},
+                                  .restart_backoff_count = 3};
+    return g;
+}
+
+#endif
