@@ -269,6 +269,18 @@ static void learn_order(struct sim *s, const struct engine *e, const struct hf_e
     }
 }
 
+/* The group learns that a fence run ended well. */
+static void learn_proof(struct sim *s, const struct hf_event *ev)
+{
+    for (unsigned n = 0; n < s->opt.nodes; n++) {
+        struct checker_fence *f = &s->check.fence[n];
+        if (!hf_token_same(f->token, ev->u.done.effect) || s->world.host[n].is_on)
+            continue;
+        f->is_proved = true;
+        f->proved_at = s->now;
+    }
+}
+
 /* The engine is told of a VM started by hand. */
 static void learn_by_hand(struct sim *s, const struct hf_event *ev)
 {
@@ -312,6 +324,8 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
     for (uint32_t i = 0; i < out->changes_count; i++)
         check_change(s, n, &out->changes[i]);
     learn_by_hand(s, ev);
+    if (ev->type == HF_EV_DONE && out->applied && ev->u.done.outcome == HF_OUT_DONE)
+        learn_proof(s, ev);
     if (ev->type == HF_EV_ORDER && out->applied) {
         s->check.order_steps++;
         if (is_first)
@@ -364,7 +378,7 @@ static void check_fence(struct sim *s, hf_node n, const struct hf_effect *fx)
         totem_members(s, target) == s->node[n.ix].view_ring)
         sim_fail(s, "S8: node %u fences node %u, a stable member since %lld ms", n.ix, target.ix,
                  (long long)((s->now - f->synced_since) / HF_NS_PER_MS));
-    if (f->is_proved && !f->ordered && s->check.last_cold < f->at)
+    if (f->is_proved && !f->ordered && s->check.last_cold < f->proved_at)
         sim_fail(s, "S8: node %u is fenced again although it was proved off and has not been on",
                  target.ix);
     hf_nodes left = (hf_nodes)(s->node[n.ix].view_ring & ~hf_bit(target));
@@ -399,13 +413,6 @@ void checker_effect(struct sim *s, hf_node n, const struct hf_effect *fx)
         check_fence(s, n, fx);
     if (fx->type == HF_FX_VM_STOP && s->check.fence[n.ix].stop_at == 0)
         s->check.fence[n.ix].stop_at = s->now;
-}
-
-void checker_fence_ended(struct sim *s, hf_node actor, hf_node target, enum hf_outcome outcome)
-{
-    (void)actor;
-    if (outcome == HF_OUT_DONE && !s->world.host[target.ix].is_on)
-        s->check.fence[target.ix].is_proved = true;
 }
 
 /* ---- S14, L3 ---- */

@@ -39,7 +39,8 @@ struct checker_fence {
     struct hf_token token;     /* newest that was performed */
     int64_t at;
     uint32_t quick;            /* attempts in a row without a pause */
-    bool is_proved;            /* a run ended well and the host has not been on since */
+    bool is_proved;            /* the group knows that a run ended well; it has not been on since */
+    int64_t proved_at;
     bool ordered;              /* an operator wants it */
     int64_t excused_until;     /* a stop there could not be proved */
     int64_t stop_at;           /* an order to stop something there is open since; 0 = none */
@@ -80,7 +81,6 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
 void checker_replaced(struct sim *s, hf_node n, const struct engine *e);
 void checker_phase(struct sim *s, hf_node n, enum replica_phase now);
 void checker_effect(struct sim *s, hf_node n, const struct hf_effect *fx);
-void checker_fence_ended(struct sim *s, hf_node actor, hf_node target, enum hf_outcome outcome);
 void checker_minute(struct sim *s);
 /* End of the liveness phase. True: nothing is owed any more. */
 bool checker_is_content(struct sim *s, hf_nodes core, char *why, size_t cap);

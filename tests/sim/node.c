@@ -601,7 +601,6 @@ static void fence_due(struct sim *s, const struct sim_event *ev)
     f->outcome = (enum hf_outcome)ev->b;
     SAY(s, n.ix, "fence of node %u ends: %s", f->target.ix,
         f->outcome == HF_OUT_DONE ? "off" : f->outcome == HF_OUT_REFUSED ? "refused" : "gave up");
-    checker_fence_ended(s, n, f->target, f->outcome);
     node_report(s, n, (struct node_report){.type = HF_EV_DONE, .token = f->token,
                                            .outcome = f->outcome});
 }

@@ -12,6 +12,7 @@ enum {
     SETUP_EVERY_MS = 1000,
     JUDGE_EVERY_MS = 5000,
     ARM_EVERY_MS = 20000,
+    EVENTS_A_MINUTE = 1000000, /* a loop that time does not pass in */
 };
 
 void sim_busy(struct sim *s)
@@ -109,6 +110,7 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
         return;
     case SIM_MINUTE:
         checker_minute(s);
+        s->events_minute = 0;
         queue_push(&s->queue, (struct sim_event){.at = s->now + SIM_MS(60000), .kind = SIM_MINUTE});
         return;
     case SIM_KINDS:
@@ -154,6 +156,9 @@ bool sim_run_until(struct sim *s, int64_t until)
         struct sim_event ev = queue_pop(&s->queue);
         if (ev.at > s->now)
             s->now = ev.at;
+        if (++s->events_minute > EVENTS_A_MINUTE)
+            sim_fail(s, "L3: more than %d events in one minute, the last of kind %d",
+                     EVENTS_A_MINUTE, ev.kind);
         dispatch(s, &ev);
     }
     return false;
@@ -197,7 +202,7 @@ static void set_up(struct sim *s)
 static hf_nodes draw_core(struct sim *s)
 {
     hf_nodes core = 0;
-    unsigned want = s->opt.nodes / 2u + 1u + (unsigned)sim_between(s, 0, s->opt.nodes / 2);
+    unsigned want = s->opt.nodes / 2u + 1u + (unsigned)sim_between(s, 0, (s->opt.nodes - 1) / 2);
     while (hf_nodes_count(core) < want)
         core |= (hf_nodes)(1u << sim_between(s, 0, s->opt.nodes - 1));
     return core;
@@ -219,6 +224,8 @@ static void liveness(struct sim *s)
             for (unsigned n = 0; n < s->opt.nodes; n++) {
                 operator_order(&ev, HF_ORDER_UNDRAIN, sim_node_at(n), 0);
                 operator_gives(s, &ev);
+                if (core >> n & 1u) /* a fence decided before may have hit the core */
+                    world_power_on(s, sim_node_at(n), SIM_MS(s->opt.boot_ms_max));
             }
             arm_at = s->now + SIM_MS(ARM_EVERY_MS);
         }

@@ -46,6 +46,7 @@ struct sim {
     struct fault_state faults;
     struct sim_log log;
     uint64_t steps;    /* engine steps of all replicas */
+    uint32_t events_minute; /* of the queue, since the last whole minute */
     bool is_failed;
     bool shows_limit;  /* ended by a lie no software can see through; not a violation */
     char why[300];
