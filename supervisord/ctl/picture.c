@@ -4,6 +4,7 @@
 #include "supervisord/ctl/needs.h"
 #include "supervisord/model/names.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const phases[CTL_PHASES] = {
@@ -108,6 +109,16 @@ static void put_digest(struct hf_json *j, const char *key, const struct hf_diges
 
 /* ---- the group and this node's daemon ---- */
 
+/* Of the whole state: members at the same epoch and seq say the same, or one of them is wrong. Hex,
+ * because a JSON number would lose bits. */
+static void put_state_digest(struct hf_json *j, const struct engine *e)
+{
+    char hex[17];
+
+    (void)snprintf(hex, sizeof hex, "%016llx", (unsigned long long)engine_digest(e));
+    hf_json_str(j, "digest", hex);
+}
+
 static void put_group(struct hf_json *j, const struct ctl_shell *shell)
 {
     hf_json_object(j, "group");
@@ -128,6 +139,7 @@ static void put_group(struct hf_json *j, const struct ctl_shell *shell)
         hf_json_bool(j, "startup_grace", view.in_startup_grace);
         hf_json_u64(j, "epoch", view.epoch);
         hf_json_u64(j, "seq", view.seq);
+        put_state_digest(j, shell->engine);
         hf_json_object(j, "view");
         hf_json_u64(j, "leader", view.view.leader);
         hf_json_u64(j, "seq", view.view.seq);

@@ -1,0 +1,7 @@
+# C10: both rings of n1 are cut, its BMC is reached: fenced once, its VM runs elsewhere.
+vm web1 n1
+T0=$(rig now)
+isolate n1
+must 15 "web1 runs elsewhere" runs_elsewhere web1 n1
+note "recovered within $(since_t0)"
+is "$(offs n1)" 1 || fail "n1 was switched off $(offs n1) times"

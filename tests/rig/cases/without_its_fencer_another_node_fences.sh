@@ -1,0 +1,10 @@
+# H13: the node that would fence has no fencer running: another one does it.
+vm web1 n1
+rig kill n2 "hf-node.sh _keep holdfast-fencer"
+rig kill n2 holdfast-fencer
+T0=$(rig now)
+rig pause n1
+must 40 "web1 runs elsewhere" runs_elsewhere web1 n1
+note "recovered within $(since_t0)"
+jq -e "select(.ev == \"exec\" and .t > $T0 and .node == \"n3\" and (.cmd | test(\"ipmitool\")))" "$W/proc" >/dev/null ||
+	fail "it was not n3 that fenced"

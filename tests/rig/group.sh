@@ -1,0 +1,168 @@
+# group.sh - a Holdfast group on the rig, for `run` and `rounds`: brought up, brought back to a clean
+# state, asked, and compared with the truth. Sourced after lib.sh.
+#
+#   group_up            rig, corosync, libvirt, Holdfast on every node, three members, armed
+#   group_heal          undo every fault, power on what is off, start again what was killed
+#   group_settle        ... and wait until all members agree with each other and with the processes
+#   group_clear         take every VM out, end every maintenance, arm
+#   hf NODE ARGS...     the command `holdfast` against NODE's daemon, run outside the node
+#   st NODE FILTER      jq FILTER of NODE's status; fails where that is null or false
+#   truth VM            "NODE PID" of every qemu of VM that is really there
+#
+# HF_BIN: folder of the programs. W: folder for what is observed (proc, and logs of a failed case).
+export TOKEN=${TOKEN-1000} COEFFICIENT=${COEFFICIENT-0} CONSENSUS=${CONSENSUS-1200}
+export RIG_POST=${RIG_POST:-0} RIG_BIND=$HF_BIN
+# Shorter than the defaults, in the same order to each other, so that a test sees each of them end.
+# A real BMC that is unreachable costs fence_ipmilan its power_timeout.
+export HF_TIMING=${HF_TIMING-$'\tsilent_grace: 4s\n\tstartup_grace: 12s\n\tstable: 1s\n\tstop_deadline: 20s\n\tfence_deadline: 15s\n\tfence_retry: 1s, 2s\n\trestart_backoff: 0s, 1s'}
+export HF_PARAMS=${HF_PARAMS-power_timeout: 4}
+SLOW=${SLOW:-1}                     # deadlines are multiplied by it: for a loaded machine
+
+hf() {
+	local n=$1 p=''
+	shift
+	read -r p 2>/dev/null <"$RIG_STATE/node/$n/pid"
+	[[ -n $p ]] || return 3
+	timeout 60 "$HF_BIN/holdfast" "$@" --socket "/proc/$p/root/run/holdfast/ctl.sock"
+}
+st() { hf "$1" status --json 2>/dev/null | jq -er "$2"; }
+truth() { rig qemus | awk -v vm="$1" '$3 == vm {print $1, $2}'; }
+truth_node() { truth "$1" | cut -d' ' -f1; }
+truth_pid() { truth "$1" | cut -d' ' -f2; }
+node_state() { st "$1" ".nodes[] | select(.name == \"$2\") | .state"; }
+vm_state() { st "$1" ".vms[] | select(.name == \"$2\") | .state"; }
+powered() { [[ $(<"$RIG_STATE/node/$1/power") == on ]]; }
+# of the first node that answers, but for those named
+any_node() {
+	local n
+	for n in $NODES; do
+		[[ " $* " == *" $n "* ]] && continue
+		powered "$n" && [[ $(st "$n" .group.phase) == synced ]] && echo "$n" && return
+	done
+	return 1
+}
+other_nodes() { local n; for n in $NODES; do [[ " $* " == *" $n "* ]] || echo "$n"; done; }
+
+# ---- up -------------------------------------------------------------------------------------
+group_boot_file() {
+	boot_file "$1" <<-E
+	#!/bin/bash
+	bash /rig/libvirt-node.sh start &
+	bash /rig/corosync-node.sh start &
+	bash /rig/hf-node.sh boot
+	exec setsid /rig/quorumwatch ${1#n} >>/var/log/quorum 2>&1 </dev/null
+	E
+}
+group_install_node() {
+	rig exec "$1" bash /rig/hf-node.sh install /shared/holdfast.conf "$HF_BIN" && group_boot_file "$1"
+}
+group_install() {
+	local n pids=() p
+	guest_files
+	cluster_files && libvirt_files || return 1
+	bash "$RIG_LIB/hf-node.sh" conf "$NODES" >"$RIG_STATE/shared/holdfast.conf"
+	for n in $NODES; do group_install_node "$n" & pids+=($!); done
+	for p in "${pids[@]}"; do wait "$p" || return 1; done
+}
+# libvirt keeps what it learns of its emulator on disk; a host in use has asked long before
+group_warm() {
+	local n pids=() p
+	for n in $NODES; do
+		rig exec "$n" virsh domcapabilities --virttype qemu --machine q35 >/dev/null 2>&1 & pids+=($!)
+	done
+	for p in "${pids[@]}"; do wait "$p" || return 1; done
+}
+libvirt_answers() { local n; for n in $NODES; do rig exec "$n" test -S /run/libvirt/libvirt-sock || return 1; done; }
+group_up() {
+	local n
+	rig_begin 3 || return 1
+	# it must not outlive this shell, however that ends
+	setpriv --pdeathsig KILL "$RIG_STATE/rig/rigtool" procwatch "/$RIG_NAME" >"$W/proc" &
+	at_end kill $!
+	group_install || { echo "the group could not be installed"; return 1; }
+	for n in $NODES; do rig daemon "$n" /etc/rig/boot; done
+	until_true $((20 * SLOW)) libvirt_answers || { echo "libvirtd does not come up"; return 1; }
+	group_warm || { echo "libvirtd does not answer"; return 1; }
+	until_true $((30 * SLOW)) group_members || { echo "no group of three members forms"; return 1; }
+	hf n1 arm >/dev/null || { echo "the group cannot be armed"; return 1; }
+}
+group_members() {
+	local n
+	for n in $NODES; do
+		st "$n" '.group.phase == "synced" and ([.nodes[] | select(.state == "member" and .vm_watch and .link_fit)] | length == 3)' || return 1
+	done
+}
+
+# ---- back to clean --------------------------------------------------------------------------
+# what systemd would have started again
+group_services() {
+	local n=$1 what
+	rig wait "$n" $((10 * SLOW)) || return 1
+	[[ -n $(rig pids "$n" '^(bash )?/etc/rig/boot|^quorumwatch|libvirt-node.sh start|corosync-node.sh start') ]] ||
+		return 1                    # PID 1 has not come so far
+	[[ -n $(rig pids "$n" '(corosync|libvirt)-node.sh start') ]] && return 1     # still booting
+	[[ -n $(rig pids "$n" '^libvirtd') ]] || rig exec "$n" bash /rig/libvirt-node.sh start
+	[[ -n $(rig pids "$n" '^corosync') ]] || rig exec "$n" bash /rig/corosync-node.sh start
+	for what in holdfastd host vm holdfast-fencer; do
+		[[ -n $(rig pids "$n" "hf-node.sh _keep $what ") ]] || rig exec "$n" bash /rig/hf-node.sh boot "$what"
+	done
+} 2>/dev/null
+group_heal() {
+	local n
+	rig heal
+	for n in $NODES; do
+		rig bmc "$n" ok
+		if powered "$n"; then rig resume "$n"; else rig poweron "$n"; fi
+	done
+	for n in $NODES; do until_true $((20 * SLOW)) group_services "$n" || echo "$n: its services do not start"; done
+}
+# prints why not
+group_agrees() { python3 "$RIG_LIB/judge.py" agree "$RIG_STATE" "$RIG_NAME" "$HF_BIN" $NODES; }
+group_settle() {   # SECONDS
+	local end=$((SECONDS + $1 * SLOW))
+	group_heal
+	until SETTLE_WHY=$(group_agrees 2>&1); do
+		((SECONDS < end)) || { echo "${SETTLE_WHY:-no answer}"; return 1; }
+		sleep 0.2
+	done
+}
+group_clear() {
+	local n vm why
+	n=$(any_node) || { echo "no node is synced"; return 1; }
+	for why in $(st "$n" '.nodes[] | select(.maintenance) | .name'); do hf "$n" undrain "$why" >/dev/null; done
+	st "$n" .group.armed >/dev/null || hf "$n" arm >/dev/null
+	for vm in $(st "$n" '.vms[].name'); do
+		hf "$n" vm stop "$vm" --wait --timeout $((25 * SLOW))s >/dev/null 2>&1
+		why=$(hf "$n" vm remove "$vm" 2>&1) || { echo "$vm cannot be removed: $why"; return 1; }
+	done
+	[[ -z $(rig qemus) ]] || { echo "left over: $(rig qemus | xargs)"; return 1; }
+}
+
+# ---- what a test does ------------------------------------------------------------------------
+# VM NODE [OPTIONS of vm add]: a new VM that runs on NODE (on "-": wherever it goes)
+vm_add() {
+	local vm=$1 node=$2 by
+	shift 2
+	vm_xml "$vm" >"$RIG_STATE/shared/$vm.xml"
+	[[ $node == - ]] || set -- --preferred "$node" "$@"
+	by=$(any_node) || return 1
+	hf "$by" vm add "$RIG_STATE/shared/$vm.xml" --stop-grace 1s "$@" >/dev/null
+}
+runs_on() {   # VM NODE: one qemu, there, and a member says so
+	local by
+	[[ $(truth_node "$1") == "$2" ]] || return 1
+	by=$(any_node) && [[ $(st "$by" ".vms[] | select(.name == \"$1\") | .state + \" \" + .node") == "running $2" ]]
+}
+runs_elsewhere() {   # VM NODES...: one qemu, on none of them, and a member says so
+	local at vm=$1
+	shift
+	at=$(truth_node "$vm")
+	[[ $at == n? && " $* " != *" $at "* ]] && runs_on "$vm" "$at"
+}
+isolate() { rig cut "$1" ring0; rig cut "$1" ring1; }
+# how often somebody told NODE's BMC to switch it off, since rig time T0
+offs() { rig events | awk -v t="$T0" -v n="$1" '$1 > t && $2 == "bmc" && $3 == n && $5 == "power" && $6 == 0' | wc -l; }
+all_offs() { local n sum=0; for n in $NODES; do sum=$((sum + $(offs "$n"))); done; echo $sum; }
+# the daemon of NODE, and whoever starts it again
+daemon_stop() { rig kill "$1" "hf-node.sh _keep holdfastd"; rig kill "$1" holdfastd; }
+daemon_start() { rig exec "$1" bash /rig/hf-node.sh boot holdfastd; }
