@@ -1,0 +1,19 @@
+/* facts.h - what can be known of this node's corosync, read beside the loop.
+ * Every call here may hang for as long as corosync does, so they happen in a thread of their own
+ * that nobody waits for: whoever does not hear from it knows nothing, and says so. */
+#ifndef SUPERVISORD_CLUSTER_LINK_FACTS_H
+#define SUPERVISORD_CLUSTER_LINK_FACTS_H
+
+#include "supervisord/base/err.h"
+#include "supervisord/cluster/link_frame.h"
+
+enum {
+    FACTS_EVERY_MS = 5000,
+    FACTS_STALE_MS = 15000, /* three periods (faults.md P9) */
+};
+
+/* Start the thread. *fd: non-blocking; each read gives one whole struct link_facts. The
+ * thread lives until the process exits. */
+enum hf_code facts_start(int *fd, struct hf_err *err);
+
+#endif
