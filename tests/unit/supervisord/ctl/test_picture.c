@@ -94,8 +94,8 @@ START_TEST(a_power_cut_looks_like_the_golden_picture)
     doc = picture();
     json_object_del(json_object_get(doc, "daemon"), "version"); /* change with every release */
     json_object_del(json_object_get(doc, "group"), "ruleset");
-    ck_assert_uint_eq(strlen(json_string_value(json_object_get(json_object_get(doc, "group"),
-                                                               "digest"))), 16);
+    ck_assert_uint_eq(
+        strlen(json_string_value(json_object_get(json_object_get(doc, "group"), "digest"))), 16);
     json_object_del(json_object_get(doc, "group"), "digest"); /* changes with every ruleset */
     golden = json_load_file(GOLDEN, 0, NULL);
     if (golden == NULL || json_equal(doc, golden) == 0) {
@@ -250,6 +250,22 @@ START_TEST(what_a_node_reports_of_itself_is_told)
 }
 END_TEST
 
+START_TEST(this_node_is_told_about_once)
+{
+    struct hf_event ev;
+
+    memset(&ev, 0, sizeof ev);
+    ev.type = HF_EV_FACTS;
+    ev.from = (hf_node){0}; /* n1, the node that shows the picture */
+    ev.u.facts.memory_mib = 65536;
+    ev.u.facts.vm_watch_known = true;
+    fake_step(&ev);
+    f.shell.link.is_fit = false;
+    f.shell.file_differs = true;
+    ck_assert_uint_eq(needs_count(), 2);
+}
+END_TEST
+
 START_TEST(this_nodes_own_daemons_are_told)
 {
     f.shell.agent[HF_AGENT_VM].is_expected = true;
@@ -344,6 +360,7 @@ HF_TEST_MAIN_WITH(
     HF_CASE(a_dead_node_asks_for_repair), HF_CASE(a_silent_daemon_is_told),
     HF_CASE(an_unplaceable_vm_names_the_rule_per_node), HF_CASE(a_waiting_vm_names_the_node),
     HF_CASE(a_held_and_a_failed_vm_ask_to_be_started),
-    HF_CASE(what_a_node_reports_of_itself_is_told), HF_CASE(this_nodes_own_daemons_are_told),
-    HF_CASE(errors_come_before_warnings), HF_CASE(the_trail_of_a_vm_tells_of_its_lost_node),
+    HF_CASE(what_a_node_reports_of_itself_is_told), HF_CASE(this_node_is_told_about_once),
+    HF_CASE(this_nodes_own_daemons_are_told), HF_CASE(errors_come_before_warnings),
+    HF_CASE(the_trail_of_a_vm_tells_of_its_lost_node),
     HF_CASE(the_trail_is_bounded_and_keeps_the_newest))

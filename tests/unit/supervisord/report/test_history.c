@@ -131,6 +131,23 @@ START_TEST(a_lost_node_and_its_vms_share_one_incident_until_they_are_well)
 }
 END_TEST
 
+START_TEST(a_vm_that_turns_bad_later_joins_its_nodes_incident)
+{
+    uint64_t incident;
+
+    begin(HF_EV_MEMBERS);
+    change(HF_SUBJECT_NODE, 1, 0, HF_NODE_MEMBER, HF_NODE_SILENT, 0xff, HF_WHY_DAEMON_GONE);
+    end();
+    incident = engine_seq(e);
+    begin(HF_EV_EXPIRED);
+    change(HF_SUBJECT_NODE, 1, 0, HF_NODE_SILENT, HF_NODE_LOST, 0xff, HF_WHY_GRACE_OVER);
+    change(HF_SUBJECT_VM, 4, 9, HF_VM_RUNNING, HF_VM_WAITING, 1, HF_WHY_HOST_LOST);
+    end();
+    ck_assert_uint_ne(engine_seq(e), incident);
+    ck_assert_uint_eq(last()->incident, incident);
+}
+END_TEST
+
 START_TEST(a_crash_while_another_node_is_dead_is_its_own_incident)
 {
     begin(HF_EV_MEMBERS);
@@ -284,6 +301,7 @@ END_TEST
 HF_TEST_MAIN_WITH("report/history", set_up, tear_down, HF_CASE(an_empty_history_has_nothing),
                   HF_CASE(numbers_have_no_gap_and_the_oldest_go_first),
                   HF_CASE(a_lost_node_and_its_vms_share_one_incident_until_they_are_well),
+                  HF_CASE(a_vm_that_turns_bad_later_joins_its_nodes_incident),
                   HF_CASE(a_crash_while_another_node_is_dead_is_its_own_incident),
                   HF_CASE(what_an_operator_does_is_no_incident),
                   HF_CASE(an_order_in_vain_is_kept_with_who_and_why),
