@@ -1,0 +1,252 @@
+#include <string.h>
+#include <unistd.h>
+
+#include "supervisord/base/log.h"
+#include "supervisord/base/str.h"
+#include "supervisord/daemon.h"
+
+/* ---- act ---- */
+
+static const struct engine *act_engine(void *user)
+{
+    struct daemon *d = user;
+
+    return replica_engine(d->replica);
+}
+
+static enum hf_code act_submit(void *user, const struct hf_event *ev, struct hf_err *err)
+{
+    return daemon_submit(user, ev, 0, err);
+}
+
+static bool act_tell(void *user, enum hf_agent_kind kind, const struct hf_report *report, int ride)
+{
+    struct daemon *d = user;
+
+    return agents_tell(d->agents, kind, report, ride);
+}
+
+static const void *act_content(void *user, const struct hf_digest *digest, size_t *len)
+{
+    return daemon_content(user, digest, len);
+}
+
+static void act_want(void *user, const struct hf_digest *digest)
+{
+    struct daemon *d = user;
+
+    blobs_want(d->blobs, digest, hf_clock_now());
+}
+
+static void about(const struct hf_effect *order, struct side_message *m)
+{
+    struct side_told *t = &m->u.told;
+
+    t->token = order->token;
+    t->node = HF_NO_NODE;
+    if (order->type == HF_FX_FENCE) {
+        t->subject = HF_SUBJECT_NODE;
+        t->node = order->u.fence.target;
+    } else {
+        t->subject = HF_SUBJECT_VM;
+        t->uid = order->u.vm.uid;
+    }
+    t->wall_ns = (uint64_t)hf_clock_wall().ns;
+    t->boottime_ns = (uint64_t)hf_clock_now().ns;
+}
+
+static void act_progress(void *user, const struct hf_effect *order, enum hf_progress phase,
+                         uint32_t pid)
+{
+    struct side_message m = {.type = SIDE_PROGRESS};
+
+    about(order, &m);
+    m.u.told.phase = phase;
+    m.u.told.pid = pid;
+    daemon_tell(user, &m, hf_clock_now());
+}
+
+static void act_outcome(void *user, const struct hf_effect *order, enum hf_outcome outcome,
+                        uint32_t took_ms, const char *why)
+{
+    struct side_message m = {.type = SIDE_OUTCOME};
+
+    about(order, &m);
+    m.u.told.outcome = outcome;
+    m.u.told.took_ms = took_ms;
+    (void)hf_str_copy(m.u.told.why, sizeof m.u.told.why, why);
+    daemon_tell(user, &m, hf_clock_now());
+}
+
+void daemon_act_ports(struct daemon *d, struct act_ports *ports)
+{
+    *ports = (struct act_ports){d,        act_engine, act_submit,   act_tell,
+                                act_content, act_want,   act_progress, act_outcome};
+}
+
+/* ---- agents ---- */
+
+static void agents_watch(void *user, int fd, bool write_too)
+{
+    daemon_watch(user, OWNER_AGENTS, fd, write_too);
+}
+
+static void any_unwatch(void *user, int fd)
+{
+    daemon_unwatch(user, fd);
+}
+
+static void agents_joined(void *user, enum hf_agent_kind kind, hf_time now)
+{
+    struct daemon *d = user;
+
+    act_agent_joined(d->act, kind, now);
+}
+
+static void agents_changed(void *user, enum hf_agent_kind kind, hf_time now)
+{
+    struct daemon *d = user;
+    struct agents_view view = agents_look(d->agents, kind);
+
+    act_agent_changed(d->act, kind, view.is_connected, view.is_fresh, now);
+}
+
+static void agents_told(void *user, enum hf_agent_kind kind, const struct hf_report *report,
+                        hf_time now)
+{
+    struct daemon *d = user;
+
+    act_told(d->act, kind, report, now);
+}
+
+void daemon_agents_ports(struct daemon *d, struct agents_ports *ports)
+{
+    *ports = (struct agents_ports){d,             agents_watch,   any_unwatch,
+                                   agents_joined, agents_changed, agents_told};
+}
+
+/* ---- operators ---- */
+
+static void ctl_watch(void *user, int fd, bool write_too)
+{
+    daemon_watch(user, OWNER_CTL, fd, write_too);
+}
+
+static enum ctl_phase ctl_phase_of(enum replica_phase phase)
+{
+    switch (phase) {
+    case REPLICA_APART:
+    case REPLICA_PHASES:
+        return CTL_PHASE_APART;
+    case REPLICA_GREETING:
+        return CTL_PHASE_GREETING;
+    case REPLICA_COPYING:
+        return CTL_PHASE_COPYING;
+    case REPLICA_FROZEN:
+        return CTL_PHASE_FROZEN;
+    case REPLICA_SYNCED:
+        return CTL_PHASE_SYNCED;
+    case REPLICA_STOPPED:
+        return CTL_PHASE_STOPPED;
+    }
+    return CTL_PHASE_APART;
+}
+
+static void look_agents(const struct daemon *d, struct ctl_shell *shell)
+{
+    struct act_view act = act_look(d->act);
+
+    for (unsigned kind = 1; kind < HF_AGENT_KINDS; kind++) {
+        struct agents_view view = agents_look(d->agents, (enum hf_agent_kind)kind);
+        struct ctl_agent *agent = &shell->agent[kind];
+
+        agent->is_expected = true;
+        agent->is_connected = view.is_connected;
+        agent->is_fresh = view.is_fresh;
+        agent->since = view.since;
+        (void)hf_str_copy(agent->why, sizeof agent->why, view.why);
+        if (kind == HF_AGENT_VM && view.is_fresh && !act.vm_watch_known) {
+            agent->is_fresh = false;
+            (void)hf_str_copy(agent->why, sizeof agent->why, act.vm_watch_why);
+        }
+    }
+}
+
+static void look_link(const struct daemon *d, struct ctl_link *link)
+{
+    const struct link_facts *f = &d->link_facts;
+
+    link->is_connected = d->link_connected;
+    link->since = d->link_since;
+    (void)hf_str_copy(link->version, sizeof link->version, f->version);
+    link->crypto_known = f->cipher[0] != '\0';
+    link->crypto_on = link->crypto_known && strcmp(f->cipher, "none") != 0;
+    link->token_ms = f->token_ms;
+    link->consensus_ms = f->consensus_ms;
+    link->votes_known = f->quorate != LINK_UNKNOWN;
+    link->votes_quorate = f->quorate == LINK_YES;
+    link->votes_expected = f->expected_votes;
+    link->is_fit = d->link_fit;
+    (void)hf_str_copy(link->why, sizeof link->why, d->link_why);
+}
+
+static void look_group(const struct daemon *d, struct ctl_shell *shell)
+{
+    struct replica_view view = replica_look(d->replica);
+
+    shell->engine = replica_engine(d->replica);
+    shell->phase = ctl_phase_of(view.phase);
+    shell->phase_since = d->phase_since;
+    (void)hf_str_copy(shell->phase_why, sizeof shell->phase_why, d->phase_why);
+    shell->participants = view.participants;
+    shell->ghosts = view.ghosts;
+    shell->in_flight = view.in_flight;
+    shell->queued = view.queued;
+    memcpy(shell->heard, view.heard, sizeof shell->heard);
+    if (shell->engine != NULL)
+        shell->running_text = daemon_content(
+            d, &engine_group(shell->engine).group->config, &shell->running_text_len);
+}
+
+static void ctl_look(void *user, struct ctl_shell *shell)
+{
+    struct daemon *d = user;
+
+    memset(shell, 0, sizeof *shell);
+    shell->now = hf_clock_now();
+    shell->wall = hf_clock_wall();
+    shell->node = d->self->name;
+    shell->group = d->file.group.name;
+    shell->incarnation = d->incarnation;
+    look_group(d, shell);
+    look_agents(d, shell);
+    look_link(d, &shell->link);
+    shell->journal_broken = d->journal_status.is_broken;
+    shell->journal_since = d->journal_since;
+    shell->journal_lost = d->journal_status.lost;
+    (void)hf_str_copy(shell->journal_why, sizeof shell->journal_why, d->journal_status.why);
+    shell->file_differs = d->file_differs;
+    shell->file_bad = d->file_bad;
+    (void)hf_str_copy(shell->file_why, sizeof shell->file_why, d->file_why);
+    shell->file_path = d->options.config;
+}
+
+static enum hf_code ctl_order(void *user, const struct hf_event *ev, uint64_t cookie,
+                              struct hf_err *err)
+{
+    return daemon_submit(user, ev, cookie, err);
+}
+
+static enum hf_code ctl_put_blob(void *user, const void *bytes, size_t len,
+                                 const struct hf_digest *digest, struct hf_err *err)
+{
+    struct daemon *d = user;
+
+    (void)digest; /* computed again from the bytes */
+    return blobs_put(d->blobs, bytes, len, hf_clock_now(), err);
+}
+
+void daemon_ctl_ports(struct daemon *d, struct ctl_ports *ports)
+{
+    *ports = (struct ctl_ports){d, ctl_watch, any_unwatch, ctl_look, ctl_order, ctl_put_blob};
+}
