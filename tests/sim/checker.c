@@ -92,7 +92,7 @@ void checker_vm_ended(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how)
         v->over_told = how == VM_END_POWER;
     }
     v->ended_on_purpose = how == VM_END_SHUTDOWN || how == VM_END_BY_HAND ||
-                          (v->ended_on_purpose && how != VM_END_POWER);
+                          v->ended_on_purpose; /* held: nobody starts it again but a person */
     v->crashes += how == VM_END_CRASH;
 }
 
@@ -119,10 +119,9 @@ void checker_told(struct sim *s, hf_node n, const struct node_report *r)
     }
 }
 
-void checker_host_off(struct sim *s, hf_node n)
+void checker_start_failed(struct sim *s, hf_vm_uid uid)
 {
-    (void)s;
-    (void)n;
+    s->check.vm[uid].crashes++;
 }
 
 void checker_host_on(struct sim *s, hf_node n)
@@ -153,7 +152,20 @@ static uint64_t decision_hash(const struct engine_out *out)
     return hf_hash(HF_HASH_START, bytes, w.len < sizeof bytes ? w.len : sizeof bytes);
 }
 
-static void compare_step(struct sim *s, hf_node n, const struct engine *e,
+static hf_vm_uid uid_of(const struct engine *e, const char *name)
+{
+    hf_vm vm = engine_vm_by_name(e, name);
+    return vm.ix < HF_VMS_MAX ? engine_vm(e, vm).uid : 0;
+}
+
+static void forget_holds(struct sim *s, hf_node n)
+{
+    for (unsigned i = 0; i < CHECKER_STEPS; i++)
+        s->check.step[i].holds &= (hf_nodes)~hf_bit(n);
+}
+
+/* True: n is the one that makes it a majority. */
+static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
                          const struct hf_event *ev, const struct engine_out *out)
 {
     struct checker_step *step = &s->check.step[ev->seq % CHECKER_STEPS];
@@ -162,20 +174,30 @@ static void compare_step(struct sim *s, hf_node n, const struct engine *e,
     uint64_t digest = ev->seq % DIGEST_EVERY == 0 ? engine_digest(e) : 0;
     bool is_same_place = step->seq == ev->seq && step->epoch == group.epoch &&
                          hf_view_same(step->view, group.view);
-    if (!is_same_place) {
-        if (step->seq == ev->seq && step->epoch > group.epoch)
-            return; /* a step of an abandoned history */
+    if (!is_same_place || step->holds == 0) {
+        if (step->seq == ev->seq && step->epoch > group.epoch && step->holds != 0)
+            return false; /* a step of an abandoned history */
         *step = (struct checker_step){.seq = ev->seq, .epoch = group.epoch, .view = group.view,
-                                      .decision = decision, .digest = digest, .did = hf_bit(n)};
-        return;
+                                      .decision = decision, .digest = digest};
+        if (ev->type == HF_EV_ORDER && out->applied) {
+            step->is_order = true;
+            step->order = (uint8_t)ev->u.order.type;
+            step->wants_run = ev->u.order.wants_run;
+            step->node = ev->u.order.node;
+            step->uid = ev->u.order.type == HF_ORDER_VM_ADD ? uid_of(e, ev->u.order.def.name)
+                                                            : ev->u.order.uid;
+        }
     }
+    bool was_majority = sim_is_majority(s, step->did);
     step->did |= hf_bit(n);
+    step->holds |= hf_bit(n);
     if (step->decision != decision)
         sim_fail(s, "S4: node %u decides differently at epoch %llu seq %llu", n.ix,
                  (unsigned long long)group.epoch, (unsigned long long)ev->seq);
     else if (step->digest != digest)
         sim_fail(s, "S4: node %u has another state at epoch %llu seq %llu", n.ix,
                  (unsigned long long)group.epoch, (unsigned long long)ev->seq);
+    return !was_majority && sim_is_majority(s, step->did);
 }
 
 static void check_change(struct sim *s, hf_node n, const struct hf_change *c)
@@ -212,29 +234,33 @@ static void say_change(struct sim *s, hf_node n, const struct hf_event *ev,
 
 /* ---- what people asked for ---- */
 
-static void learn_vm(struct sim *s, const struct engine *e, const struct hf_vm_def *def, bool run)
+static void learn_vm(struct sim *s, const struct hf_vm_def *def, hf_vm_uid uid, bool run)
 {
-    hf_vm vm = engine_vm_by_name(e, def->name);
-    if (vm.ix >= HF_VMS_MAX)
-        return;
-    hf_vm_uid uid = engine_vm(e, vm).uid;
-    if (uid >= SIM_VMS_MAX || s->check.vm[uid].is_added)
+    if (uid == 0 || uid >= SIM_VMS_MAX)
         return;
     struct checker_vm *v = &s->check.vm[uid];
-    *v = (struct checker_vm){.is_added = true, .wants_run = run, .last_host = HF_NO_NODE,
-                             .is_over = true, .over_told = true, .def = *def};
-    struct vm_truth *truth = &s->world.vm[uid];
-    truth->is_known = true;
-    truth->memory_mib = (uint16_t)def->memory_mib;
+    if (!s->world.vm[uid].is_known)
+        *v = (struct checker_vm){.last_host = HF_NO_NODE, .is_over = true, .over_told = true};
+    v->is_added = true;
+    v->wants_run = run;
+    v->def = *def;
+    s->world.vm[uid].is_known = true;
 }
 
-static void learn_order(struct sim *s, const struct engine *e, const struct hf_event *ev)
+static const struct hf_vm_def *def_of(const struct engine *e, hf_vm_uid uid)
 {
-    struct checker_vm *v = ev->u.order.uid < SIM_VMS_MAX ? &s->check.vm[ev->u.order.uid] : NULL;
-    hf_node node = ev->u.order.node;
-    switch (ev->u.order.type) {
+    hf_vm vm = engine_vm_by_uid(e, uid);
+    return vm.ix < HF_VMS_MAX ? engine_vm(e, vm).def : NULL;
+}
+
+static void learn_order(struct sim *s, const struct engine *e, const struct checker_step *step)
+{
+    struct checker_vm *v = step->uid < SIM_VMS_MAX ? &s->check.vm[step->uid] : NULL;
+    const struct hf_vm_def *def = def_of(e, step->uid);
+    switch ((enum hf_order_type)step->order) {
     case HF_ORDER_VM_ADD:
-        learn_vm(s, e, &ev->u.order.def, ev->u.order.wants_run);
+        if (def != NULL)
+            learn_vm(s, def, step->uid, step->wants_run);
         return;
     case HF_ORDER_VM_REMOVE:
         if (v != NULL)
@@ -252,8 +278,8 @@ static void learn_order(struct sim *s, const struct engine *e, const struct hf_e
             v->wants_run = false;
         return;
     case HF_ORDER_FENCE:
-        if (hf_node_is(node))
-            s->check.fence[node.ix].ordered = true;
+        if (hf_node_is(step->node))
+            s->check.fence[step->node.ix].ordered = true;
         return;
     case HF_ORDER_VM_MOVE:
         if (v != NULL)
@@ -266,6 +292,27 @@ static void learn_order(struct sim *s, const struct engine *e, const struct hf_e
     case HF_ORDER_CONFIRM:
     case HF_ORDERS:
         return;
+    }
+}
+
+/* Steps were lost with all who held them (crashes with a torn journal, a cold start): what people are
+ * known to want is what the group still knows. The one place where the engine is asked. */
+static void relearn(struct sim *s, const struct engine *e)
+{
+    for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++) {
+        hf_vm vm = engine_vm_by_uid(e, uid);
+        struct checker_vm *v = &s->check.vm[uid];
+        if (vm.ix >= HF_VMS_MAX) {
+            v->is_added = v->wants_run = false;
+            continue;
+        }
+        struct hf_vm_view view = engine_vm(e, vm);
+        learn_vm(s, view.def, uid, view.desire == HF_WANT_RUNNING);
+        v->bad_starts = 0;
+        if (view.state == HF_VM_HELD)
+            v->ended_on_purpose = true;
+        if (view.state == HF_VM_FAILED)
+            v->crashes = v->def.restarts_max;
     }
 }
 
@@ -320,19 +367,22 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
         sim_fail(s, "S14: node %u decides more than its tables hold", n.ix);
     if (s->log.is_on && is_first)
         say_step(s, n, ev, out);
-    compare_step(s, n, e, ev, out);
+    bool is_agreed = compare_step(s, n, e, ev, out);
     for (uint32_t i = 0; i < out->changes_count; i++)
         check_change(s, n, &out->changes[i]);
     learn_by_hand(s, ev);
     if (ev->type == HF_EV_DONE && out->applied && ev->u.done.outcome == HF_OUT_DONE)
         learn_proof(s, ev);
-    if (ev->type == HF_EV_ORDER && out->applied) {
+    const struct checker_step *step = &s->check.step[ev->seq % CHECKER_STEPS];
+    if (is_agreed && step->is_order) {
         s->check.order_steps++;
-        if (is_first)
-            learn_order(s, e, ev);
+        learn_order(s, e, step);
     }
-    if (ev->type == HF_EV_MEMBERS && ev->u.members.cold)
+    if (ev->type == HF_EV_MEMBERS && (ev->u.members.cold || ev->seq <= s->check.max_seq)) {
         s->check.last_cold = s->now;
+        relearn(s, e);
+        s->check.max_seq = ev->seq;
+    }
     if (ev->seq > s->check.max_seq)
         s->check.max_seq = ev->seq;
 }
@@ -340,6 +390,7 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
 void checker_replaced(struct sim *s, hf_node n, const struct engine *e)
 {
     uint64_t seq = engine_seq(e);
+    forget_holds(s, n);
     for (unsigned i = 0; i < CHECKER_STEPS; i++)
         if (s->check.step[i].seq != 0 && s->check.step[i].seq <= seq)
             s->check.step[i].did |= hf_bit(n);
@@ -347,6 +398,12 @@ void checker_replaced(struct sim *s, hf_node n, const struct engine *e)
         s->check.node_state[n.ix][i] = (uint8_t)engine_node(e, sim_node_at(i)).state;
     for (unsigned i = 0; i < HF_VMS_MAX; i++)
         s->check.vm_state[n.ix][i] = (uint8_t)engine_vm(e, (hf_vm){(uint16_t)i}).state;
+}
+
+void checker_daemon_gone(struct sim *s, hf_node n)
+{
+    forget_holds(s, n);
+    checker_phase(s, n, REPLICA_APART);
 }
 
 void checker_phase(struct sim *s, hf_node n, enum replica_phase now)
@@ -429,7 +486,7 @@ void checker_minute(struct sim *s)
         if (!s->node[n].is_alive)
             continue;
         struct replica_view view = replica_look(s->node[n].replica);
-        if (view.in_flight > HF_IN_FLIGHT_MAX || view.queued > HF_OUTBOX_MAX)
+        if (view.in_flight > 2 * HF_IN_FLIGHT_MAX || view.queued > HF_OUTBOX_MAX)
             sim_fail(s, "S14: node %u has %u in flight and %u queued", n, view.in_flight,
                      view.queued);
     }
@@ -492,7 +549,7 @@ static bool is_excused(struct sim *s, hf_vm_uid uid, hf_nodes core, const struct
             view = at;
     }
     if (view.state == HF_VM_FAILED)
-        return v->crashes + v->bad_starts > v->def.restarts_max;
+        return v->crashes >= v->def.restarts_max;
     if (view.state != HF_VM_UNPLACEABLE)
         return false;
     for (unsigned n = 0; n < s->opt.nodes; n++)

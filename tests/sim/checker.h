@@ -17,7 +17,13 @@ struct checker_step {
     uint64_t seq, epoch;
     struct hf_view view;
     uint64_t decision, digest; /* hashes; digest 0 = not taken */
-    hf_nodes did;              /* who has applied it */
+    hf_nodes did;              /* who has ever applied it */
+    hf_nodes holds;            /* whose present state stems from it */
+    bool is_order;             /* an operator's, taken; the checker learns it when a majority has */
+    bool wants_run;
+    uint8_t order;
+    hf_node node;
+    hf_vm_uid uid;
 };
 
 /* One VM as its owner and the world know it. */
@@ -71,13 +77,16 @@ void checker_vm_ended(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how);
 /* An agent's record reaches n's daemon: what does it say about VMs that run there no more? */
 struct node_report;
 void checker_told(struct sim *s, hf_node n, const struct node_report *report);
-void checker_host_off(struct sim *s, hf_node n);
+/* A start ended without a running VM: refused, or nobody knew in time. */
+void checker_start_failed(struct sim *s, hf_vm_uid uid);
 void checker_host_on(struct sim *s, hf_node n);
 void checker_stop_unproved(struct sim *s, hf_node n);
 void checker_stop_proved(struct sim *s, hf_node n);
 
 void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const struct hf_event *ev,
                      const struct engine_out *out);
+/* n's daemon is gone, and with it the state it held. */
+void checker_daemon_gone(struct sim *s, hf_node n);
 void checker_replaced(struct sim *s, hf_node n, const struct engine *e);
 void checker_phase(struct sim *s, hf_node n, enum replica_phase now);
 void checker_effect(struct sim *s, hf_node n, const struct hf_effect *fx);

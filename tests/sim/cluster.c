@@ -643,6 +643,8 @@ void totem_hold(struct sim *s, hf_node n, int64_t until)
     struct corosync *c = &s->totem.coro[n.ix];
     sim_busy(s);
     c->held_until = until;
+    if (s->check.fence[n.ix].synced_since != 0)
+        s->check.fence[n.ix].synced_since = until; /* not stable while it cannot speak */
 }
 
 /* ---- the daemon's side ---- */

@@ -334,8 +334,10 @@ static bool fault_rest(struct sim *s, enum fault f, hf_node n)
             daemon_dies(s, sim_node_at(i), sim_chance(s, 500), sim_ms(s, 50, 20000));
         return true;
     case FAULT_T5:
-        if (d->stored_len == 0)
-            return false;
+        for (unsigned i = 0; i < s->opt.nodes; i++)
+            if (s->node[i].is_damaged || s->node[i].stored_len == 0)
+                return false; /* one disk at a time: with more, nobody has the state any more */
+        d->is_damaged = true;
         if (sim_chance(s, 300))
             d->stored_len = 0;
         else if (sim_chance(s, 500))
@@ -387,32 +389,41 @@ static bool strike(struct sim *s, enum fault f)
 
 /* ---- faults that wait for a moment ---- */
 
+/* Never from within a replica's port: the moment comes as an event of its own. */
+static void moment(struct sim *s, enum fault f, hf_node n)
+{
+    s->faults.follow = FAULTS;
+    faults_count(s, f);
+    queue_push(&s->queue, (struct sim_event){.at = s->now + sim_us(s, 1, 3000),
+                                             .kind = SIM_MOMENT, .node = n.ix, .a = (uint16_t)f});
+}
+
 void faults_at_fence(struct sim *s, hf_node actor, hf_node target)
 {
-    if (s->faults.is_over || s->faults.follow == FAULTS)
+    if (s->faults.is_over)
         return;
-    if (s->faults.follow == FAULT_H13) {
-        s->faults.follow = FAULTS;
-        faults_count(s, FAULT_H13);
-        if (sim_chance(s, 500))
-            host_dies(s, actor, "dies while it fences", sim_ms(s, 1000, 300000), FAULT_H2);
-        else
-            daemon_dies(s, actor, true, sim_ms(s, 50, 30000));
-    } else if (s->faults.follow == FAULT_H14 && hf_nodes_has(s->faults.follow_nodes, target)) {
-        s->faults.follow = FAULTS;
-        faults_count(s, FAULT_H14);
-        totem_heal(s, sim_all(s));
-    }
+    if (s->faults.follow == FAULT_H13)
+        moment(s, FAULT_H13, actor);
+    else if (s->faults.follow == FAULT_H14 && hf_nodes_has(s->faults.follow_nodes, target))
+        moment(s, FAULT_H14, target);
 }
 
 void faults_at_start(struct sim *s, hf_node actor)
 {
-    if (s->faults.is_over || s->faults.follow != FAULT_H15)
+    if (!s->faults.is_over && s->faults.follow == FAULT_H15)
+        moment(s, FAULT_H15, sim_chance(s, 700) ? actor : any_node(s));
+}
+
+void faults_moment(struct sim *s, enum fault f, hf_node n)
+{
+    if (s->faults.is_over)
         return;
-    s->faults.follow = FAULTS;
-    faults_count(s, FAULT_H15);
-    host_dies(s, sim_chance(s, 700) ? actor : any_node(s), "second loss", sim_ms(s, 1000, 300000),
-              FAULT_H2);
+    if (f == FAULT_H14)
+        totem_heal(s, sim_all(s));
+    else if (f == FAULT_H13 && sim_chance(s, 500))
+        daemon_dies(s, n, true, sim_ms(s, 50, 30000));
+    else
+        host_dies(s, n, "second loss", sim_ms(s, 1000, 300000), FAULT_H2);
 }
 
 static bool is_counted_later(enum fault f)

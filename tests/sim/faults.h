@@ -47,6 +47,7 @@ void faults_undo(struct sim *s, uint32_t slot);
 /* Called when an order to fence, or to start, is being performed: some faults wait for that. */
 void faults_at_fence(struct sim *s, hf_node actor, hf_node target);
 void faults_at_start(struct sim *s, hf_node actor);
+void faults_moment(struct sim *s, enum fault f, hf_node n);
 /* One order of the simulated operator, drawn. */
 void faults_operator(struct sim *s);
 /* Note that something of the catalogue happened. */

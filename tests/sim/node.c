@@ -64,6 +64,7 @@ static void store(struct sim_node *d, const struct engine *e)
     d->stored = d->saved;
     d->saved = old;
     d->stored_len = need;
+    d->is_damaged = false;
     d->unsaved = 0;
 }
 
@@ -339,7 +340,7 @@ void node_daemon_kill(struct sim *s, hf_node n, bool is_torn)
     d->tick_at = 0;
     d->phase = REPLICA_APART;
     d->report_count = d->report_first = 0;
-    checker_phase(s, n, REPLICA_APART);
+    checker_daemon_gone(s, n);
     totem_disconnect(s, n);
     if (!s->world.host[n.ix].is_up) /* its fence runs die with the host, not with the daemon */
         for (int i = 0; i < NODE_FENCES_MAX; i++)

@@ -54,6 +54,7 @@ struct sim_node {
     int64_t tick_at;
     uint32_t retries;         /* of connecting */
     bool disk_hangs;
+    bool is_damaged;          /* what is stored is not what was written */
     uint8_t *stored;          /* the newest state on its disk */
     size_t stored_len, stored_cap;
     uint8_t *saved;           /* at the last step that was flushed */

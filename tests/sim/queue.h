@@ -29,6 +29,7 @@ enum sim_kind {
     SIM_LIBVIRT_UP,
     SIM_HOST_UP,
     SIM_FAULT,      /* the next drawn fault */
+    SIM_MOMENT,     /* a fault that waited for its moment */
     SIM_UNDO,       /* a lasting fault ends */
     SIM_STEP,       /* a scenario's step */
     SIM_MINUTE,     /* the checker's periodic look */

@@ -102,6 +102,9 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
     case SIM_FAULT:
         faults_next(s);
         return;
+    case SIM_MOMENT:
+        faults_moment(s, (enum fault)ev->a, n);
+        return;
     case SIM_UNDO:
         faults_undo(s, ev->a);
         return;

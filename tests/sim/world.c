@@ -61,7 +61,6 @@ void world_power_off(struct sim *s, hf_node n, const char *why)
         h->op[uid] = (struct vm_op){.gen = h->op[uid].gen + 1};
         h->create[uid] = (struct vm_create){.gen = h->create[uid].gen + 1};
     }
-    checker_host_off(s, n);
     h->agent_alive = h->agent_paused = false;
     h->agent_gen++;
     h->libvirt = LIBVIRT_OK;
@@ -296,9 +295,13 @@ static void op_end(struct sim *s, hf_node n, hf_vm_uid uid, enum hf_outcome outc
     struct vm_op *op = &s->world.host[n.ix].op[uid];
     struct hf_token token = op->token;
     bool told = op->gave_up;
+    bool is_start = op->kind == VM_OP_START;
     *op = (struct vm_op){.gen = op->gen + 1};
-    if (!told)
-        tell_done(s, n, uid, token, outcome);
+    if (told)
+        return;
+    if (is_start && outcome != HF_OUT_DONE)
+        checker_start_failed(s, uid);
+    tell_done(s, n, uid, token, outcome);
 }
 
 static void create(struct sim *s, hf_node n, hf_vm_uid uid)
@@ -417,6 +420,8 @@ static void deadline(struct sim *s, hf_node n, hf_vm_uid uid)
         return;
     if (op->kind == VM_OP_STOP)
         checker_stop_unproved(s, n);
+    else
+        checker_start_failed(s, uid);
     op->gave_up = true;
     tell_done(s, n, uid, op->token, HF_OUT_GAVE_UP);
 }
