@@ -57,19 +57,23 @@ static int run_host(struct agent_setup *setup, const struct options *options)
 
 static int run_vm(struct agent_setup *setup, const struct options *options)
 {
-    static struct vm_agent v; /* 200 KiB; the only one of this process */
+    struct vm_agent *v = calloc(1, sizeof *v);
     struct agent *agent;
     struct hf_err err;
     struct virt virt;
 
-    v.where = (struct qemu_where){.proc = "/proc", .run = options->run};
+    if (v == NULL) {
+        hf_error("vm agent: out of memory");
+        return EXIT_FAILURE;
+    }
+    v->where = (struct qemu_where){.proc = "/proc", .run = options->run};
     setup->kind = HF_AGENT_VM;
     setup->calls = &vm_calls;
-    setup->user = &v;
+    setup->user = v;
     render_init();
     if (libvirt_open(&virt, options->uri, true, &err) != HF_OK ||
-        pool_open(&v.pool, &virt, &err) != HF_OK || agent_open(&agent, setup, &err) != HF_OK ||
-        vm_open(&v, agent, &err) != HF_OK || agent_run(agent, &err) != HF_OK) {
+        pool_open(&v->pool, &virt, &err) != HF_OK || agent_open(&agent, setup, &err) != HF_OK ||
+        vm_open(v, agent, &err) != HF_OK || agent_run(agent, &err) != HF_OK) {
         hf_error("%s", err.text);
         return EXIT_FAILURE;
     }

@@ -15,7 +15,7 @@ enum hf_report_kind {
     /* agent -> daemon */
     HF_REPORT_HELLO = 1,  /* first on a connection */
     HF_REPORT_HOST,       /* host agent, every period and at once on change */
-    HF_REPORT_INVENTORY,  /* vm agent: complete; after hello, after libvirt came back, and when asked */
+    HF_REPORT_INVENTORY,  /* vm agent: complete; after VMS, after libvirt came back, when asked */
     HF_REPORT_VM,         /* vm agent: one VM changed */
     HF_REPORT_WATCH,      /* vm agent: does libvirt answer? */
     HF_REPORT_DONE,       /* vm, fence: an order ended */
@@ -47,7 +47,8 @@ struct hf_report_host {
     uint32_t memory_mib, available_mib;
     uint16_t cores;
     uint32_t load_centi;         /* load average 1 min x 100 */
-    uint32_t psi_cpu_centi, psi_memory_centi, psi_io_centi; /* "some" avg10 x 100; UINT32_MAX unknown */
+    uint32_t psi_cpu_centi, psi_memory_centi, psi_io_centi; /* "some" avg10 x 100; UINT32_MAX:
+                                                               not known */
     uint64_t boottime_ns;
     int64_t wall_ns;
     bool clock_synchronised;     /* adjtimex says so */
@@ -73,7 +74,7 @@ struct hf_report {
         } vm;
         struct {
             bool known;
-            char why[HF_REASON_MAX + 1]; /* when not known: "libvirt: connect: Connection refused" */
+            char why[HF_REASON_MAX + 1]; /* when not known: "libvirt: connect: refused" */
         } watch;
         struct {
             struct hf_token token;
@@ -112,7 +113,7 @@ struct hf_report {
             struct hf_token token;
             uint8_t level;
             uint32_t deadline_ms;
-            char target[HF_NAME_MAX + 1]; /* node name; the runner has the same cluster file's text */
+            char target[HF_NAME_MAX + 1]; /* node name, as in the text that rides */
             /* the running configuration's canonical text rides as sealed memory */
         } fence;
         struct {
@@ -123,7 +124,8 @@ struct hf_report {
 
 enum { HF_REPORT_BYTES_MAX = 8192 };
 
-/* Returns the length (<= HF_REPORT_BYTES_MAX). The struct must be valid: our own mistake otherwise. */
+/* Returns the length (<= HF_REPORT_BYTES_MAX). The struct must be valid: our own mistake otherwise.
+ * Control characters in a `why` become blanks: they often come from a library. */
 size_t report_encode(const struct hf_report *report, uint8_t out[HF_REPORT_BYTES_MAX]);
 enum hf_code report_decode(const uint8_t *bytes, size_t len, struct hf_report *report,
                            struct hf_err *err);

@@ -1,5 +1,5 @@
-/* libvirt.h - a libvirt that is slow, hangs, refuses, breaks off and lies, on order. Its domains are
- * real processes (a shell called qemu-fake), with pid and status files as the real one writes them.
+/* libvirt.h - a libvirt that is slow, hangs, refuses, breaks off and lies, on order. Its domains
+ * are real processes (a shell called qemu-fake), with pid and status files as the real one writes them.
  * Calls come from the agent's workers, the rest from the test's thread. */
 #ifndef TESTS_FAKES_LIBVIRT_H
 #define TESTS_FAKES_LIBVIRT_H
@@ -45,6 +45,8 @@ void fake_release(struct fake_libvirt *fake);
 pid_t fake_qemu(struct fake_libvirt *fake, const char *name, const char *xml);
 void fake_event(struct fake_libvirt *fake, enum virt_event_kind kind, const char *name);
 void fake_gone(struct fake_libvirt *fake);
+/* A mode, set under the lock. */
+void fake_set(struct fake_libvirt *fake, enum fake_mode *mode, enum fake_mode to);
 /* A counter, read under the lock. */
 unsigned fake_count(struct fake_libvirt *fake, const unsigned *counter);
 

@@ -65,7 +65,8 @@ static void own_folders(void)
                                          "remember_owner = 0\ncgroup_controllers = [ ]\n"
                                          "namespaces = [ ]\nstdio_handler = \"file\"\n");
     write_text("/etc/libvirt/libvirtd.conf", "auth_unix_rw = \"none\"\nauth_unix_ro = \"none\"\n"
-                                             "host_uuid = \"77000000-0000-4000-8000-000000000001\"\n"
+                                             "host_uuid = "
+                                             "\"77000000-0000-4000-8000-000000000001\"\n"
                                              "log_outputs = \"4:file:/var/log/libvirt/d.log\"\n");
 }
 
@@ -226,8 +227,8 @@ START_TEST(a_destroy_by_hand_is_no_crash)
 }
 END_TEST
 
-/* libvirt kills a hung qemu after 10 s and says so only after it has looked again, up to 200 ms later:
- * a crash is told at once, and corrected. */
+/* libvirt kills a hung qemu after 10 s and says so only after it has looked again, up to 200 ms
+ * later: a crash is told at once, and corrected. */
 START_TEST(a_hard_destroy_of_a_hung_qemu_is_told_as_a_crash_and_corrected)
 {
     pid_t pid = start(1);

@@ -197,11 +197,11 @@ START_TEST(a_refused_start_is_refused_and_a_wrong_xml_never_reaches_libvirt)
     struct hf_report order, r;
 
     begin();
-    fake.create = FAKE_REFUSE;
+    fake_set(&fake, &fake.create, FAKE_REFUSE);
     ck_assert_int_eq(start(1, 1, 5000).u.done.outcome, HF_OUT_REFUSED);
-    fake.create = FAKE_LOCKED;
+    fake_set(&fake, &fake.create, FAKE_LOCKED);
     ck_assert_int_eq(start(2, 1, 5000).u.done.outcome, HF_OUT_REFUSED);
-    fake.create = FAKE_OK;
+    fake_set(&fake, &fake.create, FAKE_OK);
     order = start_order(3, 1, 5000);
     send_start(&order, "<domain><name>other</name></domain>");
     r = rig_await(&rig, K(DONE));
@@ -217,7 +217,7 @@ END_TEST
 START_TEST(libvirt_says_ok_but_there_is_no_process)
 {
     begin();
-    fake.create = FAKE_LIE;
+    fake_set(&fake, &fake.create, FAKE_LIE);
     ck_assert_int_eq(start(1, 1, 5000).u.done.outcome, HF_OUT_REFUSED);
 }
 END_TEST
@@ -225,7 +225,7 @@ END_TEST
 START_TEST(a_connection_that_breaks_in_a_start_is_not_known)
 {
     begin();
-    fake.create = FAKE_GONE;
+    fake_set(&fake, &fake.create, FAKE_GONE);
     ck_assert_int_eq(start(1, 1, 5000).u.done.outcome, HF_OUT_GAVE_UP);
 }
 END_TEST
@@ -233,7 +233,7 @@ END_TEST
 START_TEST(a_start_waits_until_libvirt_lets_go_of_the_last_instance)
 {
     begin();
-    fake.create = FAKE_ACTIVE_ONCE;
+    fake_set(&fake, &fake.create, FAKE_ACTIVE_ONCE);
     ck_assert_int_eq(start(1, 1, 5000).u.done.outcome, HF_OUT_DONE);
     ck_assert_uint_eq(fake_count(&fake, &fake.creates), 2);
 }
@@ -244,7 +244,7 @@ START_TEST(a_hung_start_is_given_up_and_its_late_process_is_told_and_stopped)
     struct hf_report r;
 
     begin();
-    fake.create = FAKE_HANG;
+    fake_set(&fake, &fake.create, FAKE_HANG);
     r = start(1, 1, 150);
     ck_assert_int_eq(r.u.done.outcome, HF_OUT_GAVE_UP);
     ck_assert_int_lt((int)r.u.done.took_ms, 2000);
@@ -310,7 +310,7 @@ START_TEST(libvirt_s_death_changes_nothing_but_the_watch)
     pid_t pid = running();
     struct hf_report r;
 
-    fake.attach = FAKE_REFUSE;
+    fake_set(&fake, &fake.attach, FAKE_REFUSE);
     fake_gone(&fake);
     r = rig_await(&rig, K(WATCH) | K(VM));
     ck_assert_int_eq(r.kind, HF_REPORT_WATCH);
@@ -320,7 +320,7 @@ START_TEST(libvirt_s_death_changes_nothing_but_the_watch)
     ck_assert_int_eq(stop(8, 1000, 6000).u.done.outcome, HF_OUT_DONE);
     ck_assert(!is_alive(pid));
     ck_assert_int_eq(start(9, 2, 500).u.done.outcome, HF_OUT_REFUSED);
-    fake.attach = FAKE_OK;
+    fake_set(&fake, &fake.attach, FAKE_OK);
     r = rig_await(&rig, K(WATCH));
     ck_assert(r.u.watch.known);
     ck_assert_uint_eq(rig_await(&rig, K(INVENTORY)).u.inventory.count, 0);
@@ -345,7 +345,7 @@ START_TEST(the_ladder_ends_with_sigkill)
 
     fake.ignores_term = true;
     pid = running();
-    fake.destroy = FAKE_HANG;
+    fake_set(&fake, &fake.destroy, FAKE_HANG);
     ck_assert_int_eq(stop(2, 100, 1100).u.done.outcome, HF_OUT_DONE);
     ck_assert(!is_alive(pid));
     ck_assert_uint_eq(fake_count(&fake, &fake.destroys), 2);
@@ -415,7 +415,7 @@ START_TEST(a_start_not_begun_is_forgotten_when_dropped)
     struct hf_report order = start_order(5, 1, 5000);
 
     begin();
-    fake.create = FAKE_HANG;
+    fake_set(&fake, &fake.create, FAKE_HANG);
     for (uint32_t uid = 11; uid < 11 + POOL_WORKERS; uid++) { /* keep every worker busy */
         struct hf_report busy = start_order(uid, 1, 8000);
         char xml[100];

@@ -4,12 +4,16 @@
 
 #include <string.h>
 
+static const struct hf_token token = {.seq = 0x0102030405060708ULL, .nth = 9};
+
+static void fill_from_daemon(struct hf_report *r);
+
 /* One valid report of every kind. */
 static struct hf_report sample(int kind)
 {
     struct hf_report r = {.kind = (enum hf_report_kind)kind};
-    struct hf_token token = {.seq = 0x0102030405060708ULL, .nth = 9};
 
+    fill_from_daemon(&r);
     switch (r.kind) {
     case HF_REPORT_HELLO:
         r.u.hello.agent = HF_AGENT_VM;
@@ -54,41 +58,62 @@ static struct hf_report sample(int kind)
         r.u.progress.pid = 5;
         break;
     case HF_REPORT_VMS:
-        r.u.vms.uid = 7;
-        strcpy(r.u.vms.name, "mq-1");
-        break;
     case HF_REPORT_START:
-        r.u.start.token = token;
-        r.u.start.uid = 7;
-        r.u.start.start_no = 3;
-        r.u.start.deadline_ms = 15000;
-        r.u.start.memory_mib = 2048;
-        strcpy(r.u.start.name, "mq-1");
-        memset(r.u.start.xml.b, 0xab, sizeof r.u.start.xml.b);
-        break;
     case HF_REPORT_STOP:
-        r.u.stop.token = token;
-        r.u.stop.uid = 7;
-        r.u.stop.start_no = 3;
-        r.u.stop.grace_ms = 0;
-        r.u.stop.deadline_ms = 20000;
-        strcpy(r.u.stop.name, "mq-1");
-        break;
     case HF_REPORT_ASK:
-        break;
     case HF_REPORT_FENCE:
-        r.u.fence.token = token;
-        r.u.fence.level = HF_FENCE_LEVELS_MAX - 1;
-        r.u.fence.deadline_ms = 30000;
-        strcpy(r.u.fence.target, "node-b");
-        break;
     case HF_REPORT_DROP:
-        r.u.drop.token = token;
-        break;
     case HF_REPORT_KINDS:
         break;
     }
     return r;
+}
+
+static void fill_from_daemon(struct hf_report *r)
+{
+    switch (r->kind) {
+    case HF_REPORT_VMS:
+        r->u.vms.uid = 7;
+        strcpy(r->u.vms.name, "mq-1");
+        break;
+    case HF_REPORT_START:
+        r->u.start.token = token;
+        r->u.start.uid = 7;
+        r->u.start.start_no = 3;
+        r->u.start.deadline_ms = 15000;
+        r->u.start.memory_mib = 2048;
+        strcpy(r->u.start.name, "mq-1");
+        memset(r->u.start.xml.b, 0xab, sizeof r->u.start.xml.b);
+        break;
+    case HF_REPORT_STOP:
+        r->u.stop.token = token;
+        r->u.stop.uid = 7;
+        r->u.stop.start_no = 3;
+        r->u.stop.grace_ms = 0;
+        r->u.stop.deadline_ms = 20000;
+        strcpy(r->u.stop.name, "mq-1");
+        break;
+    case HF_REPORT_ASK:
+        break;
+    case HF_REPORT_FENCE:
+        r->u.fence.token = token;
+        r->u.fence.level = HF_FENCE_LEVELS_MAX - 1;
+        r->u.fence.deadline_ms = 30000;
+        strcpy(r->u.fence.target, "node-b");
+        break;
+    case HF_REPORT_DROP:
+        r->u.drop.token = token;
+        break;
+    case HF_REPORT_HELLO:
+    case HF_REPORT_HOST:
+    case HF_REPORT_INVENTORY:
+    case HF_REPORT_VM:
+    case HF_REPORT_WATCH:
+    case HF_REPORT_DONE:
+    case HF_REPORT_PROGRESS:
+    case HF_REPORT_KINDS:
+        break;
+    }
 }
 
 /* Bytes of every sample, counted by hand from report.h: a field that is forgotten shows. */

@@ -1,0 +1,150 @@
+#include "agents/vm/pool.h"
+
+#include "tests/fakes/libvirt.h"
+#include "tests/unit/check.h"
+
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[64];
+static struct fake_libvirt fake;
+static struct pool *pool;
+
+static void setup(void)
+{
+    struct virt virt;
+    struct hf_err err;
+
+    strcpy(folder, "/tmp/hf-pool-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    fake_open(&fake, folder, &virt);
+    ck_assert_int_eq(pool_open(&pool, &virt, &err), HF_OK);
+}
+
+static void teardown(void)
+{
+    char command[128];
+
+    fake_release(&fake);
+    pool_close(pool);
+    fake_close(&fake);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static struct note await_note(void)
+{
+    struct pollfd one = {.fd = pool_fd(pool), .events = POLLIN};
+    struct note note;
+
+    while (!pool_take(pool, &note))
+        ck_assert_int_eq(poll(&one, 1, 5000), 1);
+    return note;
+}
+
+static uint64_t submit(enum job_kind kind)
+{
+    struct job job = {.kind = kind, .uid = 1, .name = "mq-1"};
+
+    return pool_submit(pool, &job);
+}
+
+START_TEST(an_answer_names_its_job)
+{
+    uint64_t id = submit(JOB_RESUME);
+    struct note note = await_note();
+
+    ck_assert_int_eq(note.kind, NOTE_ANSWER);
+    ck_assert_uint_eq(note.id, id);
+    ck_assert_int_eq(note.job, JOB_RESUME);
+    ck_assert_uint_eq(note.uid, 1);
+    ck_assert_int_eq(note.code, VIRT_ABSENT);
+}
+END_TEST
+
+START_TEST(hung_workers_are_replaced_up_to_the_bound_and_answer_late)
+{
+    uint64_t id[POOL_STUCK_MAX];
+
+    fake_set(&fake, &fake.shutdown, FAKE_HANG);
+    for (int i = 0; i < POOL_STUCK_MAX; i++) {
+        id[i] = submit(JOB_SHUTDOWN);
+        while (fake_count(&fake, &fake.shutdowns) <= (unsigned)i)
+            (void)poll(NULL, 0, 1);
+        pool_abandon(pool, id[i]);
+        ck_assert_uint_eq(pool_stuck(pool), (unsigned)i + 1);
+    }
+    (void)submit(JOB_RESUME); /* somebody still works */
+    ck_assert_int_eq(await_note().job, JOB_RESUME);
+    for (int i = 0; i < POOL_WORKERS; i++) {
+        uint64_t one = submit(JOB_SHUTDOWN);
+
+        while (fake_count(&fake, &fake.shutdowns) <= (unsigned)(POOL_STUCK_MAX + i))
+            (void)poll(NULL, 0, 1);
+        pool_abandon(pool, one);
+    }
+    ck_assert_uint_eq(pool_stuck(pool), POOL_STUCK_MAX); /* and no thread more */
+    (void)submit(JOB_RESUME);
+    fake_release(&fake);
+    for (int i = 0; i < POOL_STUCK_MAX + POOL_WORKERS + 1; i++)
+        ck_assert_int_eq(await_note().kind, NOTE_ANSWER);
+}
+END_TEST
+
+START_TEST(an_end_does_not_wait_for_starts_and_a_waiting_job_can_be_taken_back)
+{
+    struct job job = {.kind = JOB_CREATE, .uid = 1, .name = "mq-1"};
+    uint64_t id[POOL_WORKERS], late;
+
+    fake_set(&fake, &fake.create, FAKE_HANG);
+    for (int i = 0; i < POOL_WORKERS; i++) {
+        job.xml = strdup("<domain/>");
+        id[i] = pool_submit(pool, &job);
+    }
+    while (fake_count(&fake, &fake.creates) < POOL_WORKERS)
+        (void)poll(NULL, 0, 1);
+    job.xml = strdup("<domain/>");
+    late = pool_submit(pool, &job);
+    (void)submit(JOB_RESUME);
+    pool_abandon(pool, id[0]); /* one worker free */
+    ck_assert_int_eq(await_note().job, JOB_RESUME);
+    while (fake_count(&fake, &fake.creates) < POOL_WORKERS + 1)
+        (void)poll(NULL, 0, 1);
+    ck_assert(!pool_withdraw(pool, late));
+    job.xml = strdup("<domain/>");
+    ck_assert(pool_withdraw(pool, pool_submit(pool, &job)));
+    ck_assert(!pool_withdraw(pool, 0));
+}
+END_TEST
+
+START_TEST(a_full_queue_refuses_and_a_flood_of_events_is_counted)
+{
+    struct job job = {.kind = JOB_CREATE, .uid = 1, .name = "mq-1"};
+    uint64_t id = 1;
+    unsigned accepted = 0;
+
+    (void)submit(JOB_ATTACH);
+    ck_assert_int_eq(await_note().code, VIRT_OK);
+    for (int i = 0; i < POOL_NOTES_MAX + 10; i++)
+        fake_event(&fake, VIRT_EV_STARTED, "mq-1");
+    ck_assert_uint_gt(pool_lost_events(pool), 0);
+    ck_assert_uint_eq(pool_lost_events(pool), 0);
+    (void)submit(JOB_RESUME); /* its answer still finds room */
+    while (await_note().kind != NOTE_ANSWER)
+        ;
+    fake_set(&fake, &fake.create, FAKE_HANG);
+    for (; id != 0 && accepted <= POOL_JOBS_MAX + POOL_WORKERS; accepted++) {
+        job.xml = strdup("<domain/>");
+        id = pool_submit(pool, &job);
+    }
+    ck_assert_uint_eq(id, 0);
+    ck_assert_uint_ge(accepted, POOL_JOBS_MAX);
+    fake_set(&fake, &fake.create, FAKE_REFUSE);
+}
+END_TEST
+
+HF_TEST_MAIN_WITH("agents/vm/pool", setup, teardown, HF_CASE(an_answer_names_its_job),
+                  HF_CASE(hung_workers_are_replaced_up_to_the_bound_and_answer_late),
+                  HF_CASE(an_end_does_not_wait_for_starts_and_a_waiting_job_can_be_taken_back),
+                  HF_CASE(a_full_queue_refuses_and_a_flood_of_events_is_counted))

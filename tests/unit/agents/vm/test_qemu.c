@@ -1,0 +1,211 @@
+#include "agents/vm/qemu.h"
+
+#include "tests/fakes/libvirt.h"
+#include "tests/unit/check.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[64];
+static struct fake_libvirt fake;
+static struct qemu_where where;
+
+static void setup(void)
+{
+    struct virt virt;
+
+    strcpy(folder, "/tmp/hf-qemu-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    fake_open(&fake, folder, &virt);
+    where = (struct qemu_where){.proc = "/proc", .run = folder};
+}
+
+static void teardown(void)
+{
+    char command[128];
+
+    fake_close(&fake);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void put(const char *path, const char *text, size_t len)
+{
+    char full[200];
+    FILE *file;
+
+    snprintf(full, sizeof full, "%s/%s", folder, path);
+    file = fopen(full, "we");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(text, 1, len, file), len);
+    fclose(file);
+}
+
+static struct qemu look(const char *name)
+{
+    struct qemu found;
+    struct hf_err err;
+
+    ck_assert_msg(qemu_look(&where, &name, 1, &found, &err) == HF_OK, "%s", err.text);
+    return found;
+}
+
+START_TEST(a_process_is_found_with_and_without_libvirt_s_file)
+{
+    pid_t pid = fake_qemu(&fake, "mq-1", NULL);
+    char path[100];
+
+    ck_assert_int_eq(qemu_by_file(&where, "mq-1").pid, pid);
+    ck_assert_int_eq(look("mq-1").pid, pid);
+    ck_assert_int_eq(look("mq").pid, 0);   /* not by a part of the name */
+    ck_assert_int_eq(look("mq-10").pid, 0);
+    snprintf(path, sizeof path, "%s/mq-1.pid", folder);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(qemu_by_file(&where, "mq-1").pid, 0);
+    ck_assert_int_eq(look("mq-1").pid, pid);
+}
+END_TEST
+
+START_TEST(a_file_that_names_somebody_else_is_not_believed)
+{
+    char number[16];
+
+    snprintf(number, sizeof number, "%d\n", (int)getpid());
+    put("mq-1.pid", number, strlen(number));
+    ck_assert_int_eq(qemu_by_file(&where, "mq-1").pid, 0);
+    put("mq-1.pid", "99999999999999999999", 20);
+    ck_assert_int_eq(qemu_by_file(&where, "mq-1").pid, 0);
+    put("mq-1.pid", "-1", 2);
+    ck_assert_int_eq(qemu_by_file(&where, "mq-1").pid, 0);
+    put("mq-1.pid", "", 0);
+    ck_assert_int_eq(look("mq-1").pid, 0);
+}
+END_TEST
+
+/* Somebody who greps for a VM does not run it. */
+START_TEST(a_process_that_is_no_qemu_is_not_a_vm)
+{
+    pid_t pid = fork();
+    struct qemu found;
+
+    if (pid == 0) {
+        execl("/bin/sleep", "qemu-system-x86_64", "--", "60", (char *)NULL);
+        _exit(127);
+    }
+    found = look("mq-1");
+    (void)kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    ck_assert_int_eq(found.pid, 0);
+}
+END_TEST
+
+START_TEST(the_way_it_ended_is_known_before_and_after_it_is_reaped)
+{
+    static const struct {
+        int signal;
+        enum judge_end end;
+    } cases[] = {{SIGTERM, JUDGE_END_ORDERLY}, {SIGKILL, JUDGE_END_FAILED}};
+    pid_t pid = fake_qemu(&fake, "mq-1", NULL);
+    struct qemu q = look("mq-1");
+    struct hf_err err;
+    siginfo_t info;
+    enum judge_end after;
+    int pidfd;
+
+    ck_assert_int_eq(qemu_hold(&where, &q, &pidfd, &err), HF_OK);
+    ck_assert(!qemu_has_ended(pidfd));
+    ck_assert_int_eq(kill(pid, cases[_i].signal), 0);
+    ck_assert_int_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    ck_assert(qemu_has_ended(pidfd));
+    ck_assert_int_eq(qemu_end(&where, &q, pidfd), cases[_i].end);
+    ck_assert_int_eq(look("mq-1").pid, 0); /* a zombie without threads is dead */
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    after = qemu_end(&where, &q, pidfd);
+    ck_assert(after == cases[_i].end || after == JUDGE_END_UNKNOWN); /* kernels before 6.15 */
+    ck_assert(!qemu_kill(pidfd));
+    close(pidfd);
+}
+END_TEST
+
+START_TEST(a_pid_used_again_is_not_held)
+{
+    struct qemu q;
+    struct hf_err err;
+    int pidfd;
+
+    (void)fake_qemu(&fake, "mq-1", NULL);
+    q = look("mq-1");
+    q.started--;
+    ck_assert_int_eq(qemu_hold(&where, &q, &pidfd, &err), HF_ENOENT);
+    q = (struct qemu){.pid = 4194303, .started = 1};
+    ck_assert_int_eq(qemu_hold(&where, &q, &pidfd, &err), HF_ENOENT);
+}
+END_TEST
+
+/* A leader that is a zombie while a thread hangs in the kernel: no command line, not dead. */
+START_TEST(a_zombie_with_threads_left_still_runs)
+{
+    static const char stat_of[] = "4711 (qemu) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 %d 0 777 0 0";
+    char text[200], path[100];
+
+    where.proc = folder;
+    snprintf(path, sizeof path, "%s/4711", folder);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+    put("mq-1.pid", "4711", 4);
+    put("4711/cmdline", "", 0);
+    snprintf(text, sizeof text, stat_of, 3);
+    put("4711/stat", text, strlen(text));
+    ck_assert_int_eq(look("mq-1").pid, 4711);
+    snprintf(text, sizeof text, stat_of, 1);
+    put("4711/stat", text, strlen(text));
+    ck_assert_int_eq(look("mq-1").pid, 0);
+    put("4711/stat", "4711 (qemu", 10);
+    ck_assert_int_eq(look("mq-1").pid, 0);
+}
+END_TEST
+
+START_TEST(a_look_that_cannot_see_is_an_error_not_an_empty_host)
+{
+    const char *name = "mq-1";
+    struct qemu found;
+    struct hf_err err;
+
+    where.proc = "/nonexistent";
+    ck_assert_int_eq(qemu_look(&where, &name, 1, &found, &err), HF_EIO);
+    where.proc = folder; /* no process at all: not a /proc */
+    ck_assert_int_eq(qemu_look(&where, &name, 1, &found, &err), HF_EIO);
+}
+END_TEST
+
+START_TEST(the_start_number_comes_from_the_status_file_of_this_vm_only)
+{
+    static const char xml[] = "<domstatus><domain><metadata><hf:start "
+                              "xmlns:hf='urn:holdfast:start:1' no='41' uid='1'/></metadata>"
+                              "</domain></domstatus>";
+    bool is_certain;
+
+    ck_assert_uint_eq(qemu_start_no(&where, "mq-1", 1, &is_certain), 0);
+    ck_assert(!is_certain);
+    put("mq-1.xml", xml, strlen(xml));
+    ck_assert_uint_eq(qemu_start_no(&where, "mq-1", 1, &is_certain), 41);
+    ck_assert(is_certain);
+    ck_assert_uint_eq(qemu_start_no(&where, "mq-1", 2, &is_certain), 0);
+    put("mq-1.xml", xml, 40);
+    ck_assert_uint_eq(qemu_start_no(&where, "mq-1", 1, &is_certain), 0);
+    ck_assert(!is_certain);
+}
+END_TEST
+
+HF_TEST_MAIN_WITH("agents/vm/qemu", setup, teardown,
+                  HF_CASE(a_process_is_found_with_and_without_libvirt_s_file),
+                  HF_CASE(a_file_that_names_somebody_else_is_not_believed),
+                  HF_CASE(a_process_that_is_no_qemu_is_not_a_vm),
+                  HF_LOOP(the_way_it_ended_is_known_before_and_after_it_is_reaped, 0, 2),
+                  HF_CASE(a_pid_used_again_is_not_held),
+                  HF_CASE(a_zombie_with_threads_left_still_runs),
+                  HF_CASE(a_look_that_cannot_see_is_an_error_not_an_empty_host),
+                  HF_CASE(the_start_number_comes_from_the_status_file_of_this_vm_only))
