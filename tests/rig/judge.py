@@ -7,7 +7,9 @@
                                  `rigtool procwatch` wrote; violations since that rig time count.
   kills PROC EVENTS              how fast killed qemus were noticed and started again: EVENTS are
                                  `holdfast events --json` lines of their node
-  round PROC STATE SINCE         S1, S2 and S3 of what happened since (tests/rig/README.md)
+  round PROC STATE SINCE         S1, S2 and S3 of what happened since (README.md)
+  sample STATE BIN NODE...       writes what every node says of its state twice a second, until killed
+  samples FILE SINCE             S4 of what `sample` wrote
 
 Times are CLOCK_MONOTONIC in nanoseconds, which the whole machine shares.
 """
@@ -17,6 +19,7 @@ import re
 import statistics
 import subprocess
 import sys
+import time
 
 GUEST = re.compile(r"-name guest=([^, ]+)")
 
@@ -263,7 +266,40 @@ def cmd_round(path, state, since):
     return 1 if bad else 0
 
 
-COMMANDS = {"agree": cmd_agree, "two": cmd_two, "kills": cmd_kills, "round": cmd_round}
+def cmd_sample(state, binary, *nodes):
+    """A JSON line a node each half second, until killed."""
+    while True:
+        for node in nodes:
+            status = status_of(state, binary, node)
+            if status and status["group"]["phase"] == "synced":
+                group = status["group"]
+                print(json.dumps({"t": time.monotonic_ns(), "node": node, "epoch": group["epoch"],
+                                  "seq": group["seq"], "digest": group["digest"]}), flush=True)
+        time.sleep(0.5)
+
+
+def cmd_samples(path, since):
+    """S4: whoever is at the same place in the same history has the same state."""
+    digests, count = {}, 0
+    with open(path) as f:
+        for line in f:
+            try:
+                s = json.loads(line)
+            except ValueError:
+                continue
+            if s["t"] > int(since):
+                count += 1
+                digests.setdefault((s["epoch"], s["seq"]), {}).setdefault(s["digest"], s["node"])
+    bad = [(place, by) for place, by in digests.items() if len(by) > 1]
+    for place, by in bad:
+        print("S4 epoch %d seq %d has the digests %s" % (place[0], place[1], by))
+    if not bad:
+        print("%d samples of %d states" % (count, len(digests)))
+    return 1 if bad else 0
+
+
+COMMANDS = {"agree": cmd_agree, "two": cmd_two, "kills": cmd_kills, "round": cmd_round,
+            "sample": cmd_sample, "samples": cmd_samples}
 if __name__ == "__main__":
     if len(sys.argv) < 3 or sys.argv[1] not in COMMANDS:
         sys.exit(__doc__)
