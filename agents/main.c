@@ -35,15 +35,15 @@ static int usage(FILE *out)
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
-static int run_host(struct agent_setup *setup, const struct options *options)
+static int run_host(struct agent_setup setup, const struct options *options)
 {
     struct host host = {.sysroot = options->sysroot};
     struct hf_err err;
 
-    setup->kind = HF_AGENT_HOST;
-    setup->calls = &host_calls;
-    setup->user = &host;
-    if (agent_open(&host.agent, setup, &err) != HF_OK) {
+    setup.kind = HF_AGENT_HOST;
+    setup.calls = &host_calls;
+    setup.user = &host;
+    if (agent_open(&host.agent, &setup, &err) != HF_OK) {
         hf_error("%s", err.text);
         return EXIT_FAILURE;
     }
@@ -55,7 +55,7 @@ static int run_host(struct agent_setup *setup, const struct options *options)
     return EXIT_SUCCESS;
 }
 
-static int run_vm(struct agent_setup *setup, const struct options *options)
+static int run_vm(struct agent_setup setup, const struct options *options)
 {
     struct vm_agent *v = calloc(1, sizeof *v);
     struct agent *agent;
@@ -67,12 +67,12 @@ static int run_vm(struct agent_setup *setup, const struct options *options)
         return EXIT_FAILURE;
     }
     v->where = (struct qemu_where){.proc = "/proc", .run = options->run};
-    setup->kind = HF_AGENT_VM;
-    setup->calls = &vm_calls;
-    setup->user = v;
+    setup.kind = HF_AGENT_VM;
+    setup.calls = &vm_calls;
+    setup.user = v;
     render_init();
     if (libvirt_open(&virt, options->uri, true, &err) != HF_OK ||
-        pool_open(&v->pool, &virt, &err) != HF_OK || agent_open(&agent, setup, &err) != HF_OK ||
+        pool_open(&v->pool, &virt, &err) != HF_OK || agent_open(&agent, &setup, &err) != HF_OK ||
         vm_open(v, agent, &err) != HF_OK || agent_run(agent, &err) != HF_OK) {
         hf_error("%s", err.text);
         return EXIT_FAILURE;
@@ -161,5 +161,5 @@ int main(int argc, char **argv)
     setup.door = options.door;
     setup.notify = getenv("NOTIFY_SOCKET");
     setup.watchdog_ms = watchdog_ms();
-    return is_host ? run_host(&setup, &options) : run_vm(&setup, &options);
+    return is_host ? run_host(setup, &options) : run_vm(setup, &options);
 }

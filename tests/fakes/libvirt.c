@@ -312,6 +312,13 @@ void fake_gone(struct fake_libvirt *fake)
     sink.gone(sink.user, "it ended");
 }
 
+void fake_set(struct fake_libvirt *fake, enum fake_mode *mode, enum fake_mode to)
+{
+    lock(fake);
+    *mode = to;
+    unlock(fake);
+}
+
 unsigned fake_count(struct fake_libvirt *fake, const unsigned *counter)
 {
     unsigned count;

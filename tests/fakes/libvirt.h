@@ -1,6 +1,6 @@
 /* libvirt.h - a libvirt that is slow, hangs, refuses, breaks off and lies, on order. Its domains
- * are real processes (a shell called qemu-fake), with pid and status files as the real one writes them.
- * Calls come from the agent's workers, the rest from the test's thread. */
+ * are real processes (a shell called qemu-fake), with pid and status files as the real one writes
+ * them. Calls come from the agent's workers, the rest from the test's thread. */
 #ifndef TESTS_FAKES_LIBVIRT_H
 #define TESTS_FAKES_LIBVIRT_H
 
