@@ -554,10 +554,11 @@ static void receive(struct ctl_server *s, struct client *c, hf_time now)
 
     if (code == HF_EAGAIN)
         return;
+    /* With an answer under way: reading on would queue without bound, not reading would spin the
+     * loop, so a second request ends it. */
     if (code != HF_OK)
         drop(s, c, code == HF_ECLOSED ? NULL : err.text);
-    else if (!is_idle(
-                 c)) /* reading on would queue without bound, not reading would spin the loop */
+    else if (!is_idle(c))
         drop(s, c, "sent a request before the answer to the last one was complete");
     else if (is_too_fast(c, now))
         drop(s, c, "too many requests a second");

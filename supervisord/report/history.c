@@ -331,14 +331,31 @@ void history_replaced(struct history *h, const struct engine *e, const struct hi
     }
 }
 
+/* Who acts: the one that the engine's live order with this token names. */
+static hf_node actor_of(const struct engine *e, const struct history_record *record)
+{
+    if (e == NULL || record->ix == UINT16_MAX)
+        return HF_NO_NODE;
+    if (record->subject == HF_SUBJECT_NODE) {
+        struct hf_node_view node = engine_node(e, (hf_node){(uint8_t)record->ix});
+
+        return hf_token_same(node.fence_token, record->token) ? node.fence_actor : HF_NO_NODE;
+    }
+    struct hf_vm_view vm = engine_vm(e, (hf_vm){record->ix});
+
+    return vm.is_used && hf_token_same(vm.order, record->token) ? vm.home : HF_NO_NODE;
+}
+
 /* Name the subject of an agent's word and put it into that subject's incident. */
 static void name_subject(const struct history *h, const struct engine *e, enum hf_subject subject,
-                         hf_node node, hf_vm_uid uid, struct history_record *record)
+                         hf_node node, hf_vm_uid uid, struct hf_token token,
+                         struct history_record *record)
 {
     record->subject = subject;
     record->uid = uid;
+    record->token = token;
     record->ix = UINT16_MAX;
-    if (subject == HF_SUBJECT_NODE && node.ix < HF_NODES_MAX) {
+    if (subject == HF_SUBJECT_NODE && node_name(e, node)[0] != '\0') {
         record->ix = node.ix;
         hf_str_copy(record->name, sizeof record->name, node_name(e, node));
     } else if (subject == HF_SUBJECT_VM) {
@@ -349,6 +366,7 @@ static void name_subject(const struct history *h, const struct engine *e, enum h
             hf_str_copy(record->name, sizeof record->name, h->vm[i].name);
         }
     }
+    hf_str_copy(record->node, sizeof record->node, node_name(e, actor_of(e, record)));
     record->incident = history_incident(h, subject, record->ix);
 }
 
@@ -358,8 +376,7 @@ void history_progress(struct history *h, const struct engine *e, enum hf_subject
 {
     struct history_record *record = add(h, HISTORY_PROGRESS, when);
 
-    name_subject(h, e, subject, node, uid, record);
-    record->token = token;
+    name_subject(h, e, subject, node, uid, token, record);
     record->progress = progress;
     record->pid = pid;
 }
@@ -370,8 +387,7 @@ void history_outcome(struct history *h, const struct engine *e, enum hf_subject 
 {
     struct history_record *record = add(h, HISTORY_OUTCOME, when);
 
-    name_subject(h, e, subject, node, uid, record);
-    record->token = token;
+    name_subject(h, e, subject, node, uid, token, record);
     record->outcome = outcome;
     record->detail = took_ms;
     hf_str_copy(record->text, sizeof record->text, text);

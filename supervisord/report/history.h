@@ -85,8 +85,9 @@ void history_step(struct history *h, const struct engine *e, const struct hf_eve
 /* In replica_ports.replaced: names and states are taken over; whoever is bad now is in an incident
  * named after its last transition, and `since` of everybody is only a lower bound. */
 void history_replaced(struct history *h, const struct engine *e, const struct history_when *when);
-/* An agent on this node reports a phase or the end of an order about a node (fence; ix = its index)
- * or a VM (start, stop; uid). e may be NULL. Unknown subjects are recorded with an empty name. */
+/* An agent reports a phase or the end of an order about a node (fence) or a VM (start, stop; uid),
+ * here or on the node that acts (the record's `node`, as the engine's live order says). e may be
+ * NULL. Unknown subjects are recorded with an empty name. */
 void history_progress(struct history *h, const struct engine *e, enum hf_subject subject,
                       hf_node node, hf_vm_uid uid, struct hf_token token, enum hf_progress progress,
                       uint32_t pid, const struct history_when *when);

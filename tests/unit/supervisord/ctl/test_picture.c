@@ -337,6 +337,33 @@ START_TEST(the_trail_of_a_vm_tells_of_its_lost_node)
 }
 END_TEST
 
+START_TEST(a_phase_names_the_node_that_acts)
+{
+    const struct history_record *record;
+    struct hf_node_view node;
+
+    fake_two_vms();
+    fake_host_gone(1);
+    node = engine_node(f.engine, (hf_node){1});
+    history_progress(f.history, f.engine, HF_SUBJECT_NODE, (hf_node){1}, 0, node.fence_token,
+                     HF_PROGRESS_FENCE_RUNNING, 7, &f.when);
+    record = history_at(f.history, history_newest(f.history));
+    ck_assert_str_eq(record->name, "n2");
+    ck_assert_str_eq(record->node, "n1");
+    node.fence_token.nth++; /* an order of yesterday */
+    history_progress(f.history, f.engine, HF_SUBJECT_NODE, (hf_node){1}, 0, node.fence_token,
+                     HF_PROGRESS_FENCE_RUNNING, 7, &f.when);
+    ck_assert_str_eq(history_at(f.history, history_newest(f.history))->node, "");
+    ck_assert(fake_done(HF_FX_FENCE, HF_OUT_DONE));
+    history_progress(f.history, f.engine, HF_SUBJECT_VM, HF_NO_NODE, 2,
+                     engine_vm(f.engine, engine_vm_by_uid(f.engine, 2)).order,
+                     HF_PROGRESS_QEMU_RUNNING, 8, &f.when);
+    record = history_at(f.history, history_newest(f.history));
+    ck_assert_str_eq(record->name, "b");
+    ck_assert_str_eq(record->node, "n3");
+}
+END_TEST
+
 START_TEST(the_trail_is_bounded_and_keeps_the_newest)
 {
     const json_t *trail;
@@ -362,5 +389,5 @@ HF_TEST_MAIN_WITH(
     HF_CASE(a_held_and_a_failed_vm_ask_to_be_started),
     HF_CASE(what_a_node_reports_of_itself_is_told), HF_CASE(this_node_is_told_about_once),
     HF_CASE(this_nodes_own_daemons_are_told), HF_CASE(errors_come_before_warnings),
-    HF_CASE(the_trail_of_a_vm_tells_of_its_lost_node),
+    HF_CASE(the_trail_of_a_vm_tells_of_its_lost_node), HF_CASE(a_phase_names_the_node_that_acts),
     HF_CASE(the_trail_is_bounded_and_keeps_the_newest))
