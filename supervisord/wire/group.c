@@ -12,6 +12,9 @@ enum {
     CHECKED_FROM = 16,
 };
 
+/* More views than any group lives to see: a member that promises more must not use up the rest. */
+#define EPOCH_LIMIT (1ULL << 62)
+
 /* The CRC covers everything but itself. */
 static uint32_t crc_of(const uint8_t *bytes, size_t len)
 {
@@ -126,7 +129,7 @@ enum hf_code group_get_hello(struct hf_reader *r, struct group_hello *m, struct 
     m->nodes_count = hf_get_enum(r, HF_NODES_MAX + 1);
     for (size_t i = 0; i < m->nodes_count; i++)
         m->nodeids[i] = hf_get_u32(r);
-    if (m->nodes_count == 0 || m->promised < m->epoch || m->promised == UINT64_MAX)
+    if (m->nodes_count == 0 || m->promised < m->epoch || m->promised >= EPOCH_LIMIT)
         r->bad = true;
     return ended(r, "hello", err);
 }
