@@ -1,7 +1,7 @@
 /* ctl.h - what the `holdfast` command and the daemon tell each other over the admin door.
  * A request is one binary record (the XML of a VM rides as sealed memory). The answer is JSON text
- * in one or more records: {version u8, status u8, more u8, bytes}. The command prints it (--json) or
- * makes a table of it; the JSON is the stable interface, described in ctl/README.md. A stream of
+ * in one or more records: {version u8, status u8, more u8, bytes}. The command prints it (--json)
+ * or makes a table of it; the JSON is the stable interface, described in ctl/README.md. A stream of
  * events is one record per JSON object, `more` set on all but the last, which is empty. */
 #ifndef SUPERVISORD_WIRE_CTL_H
 #define SUPERVISORD_WIRE_CTL_H

@@ -348,6 +348,39 @@ START_TEST(help_and_version_need_no_daemon)
 }
 END_TEST
 
+static const char *file_text(const char *path)
+{
+    static char text[65536];
+    FILE *file = fopen(path, "r");
+    size_t len;
+
+    ck_assert_ptr_nonnull(file);
+    len = fread(text, 1, sizeof text - 1, file);
+    text[len] = '\0';
+    fclose(file);
+    return text;
+}
+
+/* Completion and README know every verb that --help tells. */
+START_TEST(no_verb_is_forgotten)
+{
+    const char *text =
+        file_text(_i == 0 ? "etc/completion/holdfast.bash" : "supervisord/ctl/README.md");
+    unsigned verbs = 0;
+
+    ck_assert_int_eq(run("--help"), HF_CTL_OK);
+    for (const char *at = strstr(out, "\n  "); at != NULL; at = strstr(at + 1, "\n  ")) {
+        char word[32];
+
+        if (sscanf(at, " %31[a-z]", word) != 1)
+            continue;
+        ck_assert_msg(strstr(text, word) != NULL, "%s", word);
+        verbs++;
+    }
+    ck_assert_uint_ge(verbs, 18);
+}
+END_TEST
+
 START_TEST(no_daemon_exits_with_three_and_says_what_to_do)
 {
     strcpy(door, "/tmp/holdfast-no-such-door");
@@ -384,5 +417,6 @@ HF_TEST_MAIN_WITH("ctl/main", set_up, tear_down, HF_CASE(status_answers_at_one_g
                   HF_CASE(a_refusal_says_why_and_exits_with_one),
                   HF_CASE(a_frozen_group_exits_with_four), HF_CASE(fencing_needs_a_person_or_yes),
                   HF_LOOP(mistakes_are_named, 0, 10), HF_CASE(help_and_version_need_no_daemon),
+                  HF_LOOP(no_verb_is_forgotten, 0, 2),
                   HF_CASE(no_daemon_exits_with_three_and_says_what_to_do),
                   HF_CASE(config_check_reads_files_by_itself))

@@ -135,6 +135,44 @@ START_TEST(without_a_state_the_picture_says_why)
 }
 END_TEST
 
+/* The README describes the JSON field by field: every key of the golden picture must be there. */
+static void check_described(const json_t *json, const char *readme)
+{
+    const json_t *todo[64] = {json}; /* breadth first; the picture is 4 levels deep */
+    unsigned first = 0, count = 1;
+
+    while (first < count) {
+        json_t *at = json_deep_copy(todo[first++]), *value;
+        const char *key;
+
+        json_object_foreach(at, key, value)
+        {
+            ck_assert_msg(strstr(readme, key) != NULL, "%s is not in the README", key);
+            value = json_object_get(todo[first - 1], key);
+            if (json_is_array(value))
+                value = json_array_get(value, 0);
+            if (json_is_object(value) && count < 64)
+                todo[count++] = value;
+        }
+        json_decref(at);
+    }
+}
+
+START_TEST(every_field_is_described_in_the_readme)
+{
+    static char readme[65536];
+    json_t *golden = json_load_file(GOLDEN, 0, NULL);
+    FILE *file = fopen("supervisord/ctl/README.md", "r");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_ptr_nonnull(golden);
+    ck_assert_uint_gt(fread(readme, 1, sizeof readme - 1, file), 0);
+    fclose(file);
+    check_described(golden, readme);
+    json_decref(golden);
+}
+END_TEST
+
 /* ---- what needs a person ---- */
 
 START_TEST(nothing_needs_anybody_when_all_is_well)
@@ -380,8 +418,8 @@ END_TEST
 
 HF_TEST_MAIN_WITH(
     "ctl/picture", set_up, tear_down, HF_CASE(a_power_cut_looks_like_the_golden_picture),
-    HF_CASE(the_largest_group_fits), HF_CASE(without_a_state_the_picture_says_why),
-    HF_CASE(nothing_needs_anybody_when_all_is_well),
+    HF_CASE(every_field_is_described_in_the_readme), HF_CASE(the_largest_group_fits),
+    HF_CASE(without_a_state_the_picture_says_why), HF_CASE(nothing_needs_anybody_when_all_is_well),
     HF_LOOP(every_phase_but_synced_is_told, 0, CTL_PHASES), HF_CASE(a_disarmed_group_is_told),
     HF_CASE(a_node_that_cannot_be_fenced_asks_for_a_persons_word),
     HF_CASE(a_dead_node_asks_for_repair), HF_CASE(a_silent_daemon_is_told),
