@@ -127,7 +127,7 @@ static int print_nodes(const struct cmd *cmd, const json_t *status, const char *
         put_remarks(table, node);
     }
     if (json_array_size(nodes) == 0)
-        (void)printf("%s: this node has no state of the group yet\n", title);
+        (void)printf("This node has no state of the group yet.\n");
     else
         table_print(table, true, stdout);
     table_close(table);
@@ -306,9 +306,11 @@ int cmd_status(const struct cmd *cmd)
         (void)fputc('\n', stdout);
         (void)print_nodes(cmd, status, "NODES");
         (void)fputc('\n', stdout);
-        print_vm_counts(cmd, vms);
-        (void)print_vms(cmd, status, true);
-        (void)fputc('\n', stdout);
+        if (json_array_size(json_object_get(status, "nodes")) > 0) { /* it has a state */
+            print_vm_counts(cmd, vms);
+            (void)print_vms(cmd, status, true);
+            (void)fputc('\n', stdout);
+        }
         print_needs(cmd, status);
     }
     json_decref(status);

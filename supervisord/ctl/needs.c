@@ -98,6 +98,8 @@ static void need_quorum(const struct walk *w, const struct about *group)
 
     switch (shell->phase) {
     case CTL_PHASE_APART:
+        if (!shell->link.is_connected) /* need_local() tells the cause */
+            return;
         need(w, ERROR, group, "systemctl status corosync",
              "this node is not in the group, nothing can be decided here%s%s", dots, why);
         return;
@@ -310,7 +312,8 @@ static void need_link(const struct walk *w, const struct about *here)
 
     about.wall = link->since;
     if (!link->is_connected)
-        need(w, ERROR, &about, "systemctl status corosync", "no connection to corosync%s%s",
+        need(w, ERROR, &about, "systemctl status corosync",
+             "no connection to corosync, nothing can be decided here%s%s",
              link->why[0] != '\0' ? ": " : "", link->why);
     else if (!link->is_fit)
         need(w, ERROR, here, "corosync-cmapctl -m runtime.config.totem", "corosync link unfit%s%s",
@@ -322,7 +325,9 @@ static void need_agents(const struct walk *w, const struct about *here)
     for (unsigned kind = 1; kind < HF_AGENT_KINDS; kind++) {
         const struct ctl_agent *agent = &w->shell->agent[kind];
         const char *name = ctl_agent_name((enum hf_agent_kind)kind);
-        struct command status = command_of("systemctl status holdfast-agent-%s", name);
+        struct command status = kind == HF_AGENT_FENCE
+                                    ? command_of("systemctl status holdfast-fencer")
+                                    : command_of("systemctl status holdfast-agent-%s", name);
         struct about about = *here;
 
         about.wall = agent->since;

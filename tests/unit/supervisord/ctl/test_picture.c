@@ -130,6 +130,10 @@ START_TEST(without_a_state_the_picture_says_why)
     f.shell.phase = CTL_PHASE_APART;
     strcpy(f.shell.phase_why, "cpg_initialize: CS_ERR_LIBRARY");
     ck_assert(needs("colo", "error", "CS_ERR_LIBRARY", "systemctl status corosync"));
+    f.shell.link.is_connected = false; /* the cause is told instead of the consequence */
+    strcpy(f.shell.link.why, "cpg_initialize: CS_ERR_LIBRARY");
+    ck_assert(needs("n1", "error", "CS_ERR_LIBRARY", "systemctl status corosync"));
+    ck_assert_uint_eq(needs_count(), 1);
     ck_assert_uint_eq(json_array_size(json_object_get(picture(), "nodes")), 0);
     ck_assert(!json_is_true(json_object_get(json_object_get(picture(), "group"), "quorate")));
 }
@@ -310,6 +314,9 @@ START_TEST(this_nodes_own_daemons_are_told)
     ck_assert(needs("n1", "error", "vm agent stale", "systemctl status holdfast-agent-vm"));
     f.shell.agent[HF_AGENT_VM].is_fresh = true;
     ck_assert_uint_eq(needs_count(), 0);
+    f.shell.agent[HF_AGENT_FENCE].is_expected = true;
+    ck_assert(needs("n1", "error", "fence agent", "systemctl status holdfast-fencer"));
+    f.shell.agent[HF_AGENT_FENCE].is_expected = false;
     f.shell.link.is_fit = false;
     strcpy(f.shell.link.why, "no encryption");
     ck_assert(needs("n1", "error", "no encryption", "corosync-cmapctl -m runtime.config.totem"));
