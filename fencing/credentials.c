@@ -12,9 +12,10 @@
 
 /* What fence agents call their secrets. The user name belongs to its password. */
 static const char *const secret_keys[] = {
-    "username", "password",  "login",          "passwd",           "community", "hexadecimal_kg",
-    "token",    "api_key",   "apikey",         "access_key",       "secret_key", "identity_file",
-    "user",     "client_id", "snmp_priv_passwd", "client_secret",
+    "username",       "password",      "login",   "passwd",    "community",
+    "hexadecimal_kg", "token",         "api_key", "apikey",    "access_key",
+    "secret_key",     "identity_file", "user",    "client_id", "snmp_priv_passwd",
+    "client_secret",
 };
 
 static bool is_secret_key(const char *key, size_t len)
@@ -55,7 +56,8 @@ enum hf_code credentials_check(struct credentials *c, struct hf_err *err)
         if (!line_is_good(c->lines + start, at - start))
             return hf_err_set(err, HF_EINVAL,
                               "line %u: expected one of username, password, login, passwd, "
-                              "community, ... and '=' and a printable value", number);
+                              "community, ... and '=' and a printable value",
+                              number);
         start = at + 1;
         number++;
     }

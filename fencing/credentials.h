@@ -1,7 +1,7 @@
 /* credentials.h - the secrets of one fence device, for as long as one run needs them.
- * A file `<directory>/<name>` of `key=value` lines, known secret keys only, so that nothing else can
- * hide in it. Refuses a file that anybody but its owner could read or replace: it is checked on the
- * open descriptor (owner root or ourselves, mode 0600 or stricter, one link, regular, small).
+ * A file `<directory>/<name>` of `key=value` lines, known secret keys only, so that nothing else
+ * can hide in it. Refuses a file that anybody but its owner could read or replace: it is checked on
+ * the open descriptor (owner root or ourselves, mode 0600 or stricter, one link, regular, small).
  * Never logged: no error text holds a byte of the file. */
 #ifndef FENCING_CREDENTIALS_H
 #define FENCING_CREDENTIALS_H

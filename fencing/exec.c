@@ -292,8 +292,8 @@ static void close_fd(int *fd)
 static void feed_more(struct exec_run *run)
 {
     while (run->in >= 0 && run->is_fed && run->input_at < run->input.len) {
-        ssize_t put = write(run->in, run->input.text + run->input_at,
-                            run->input.len - run->input_at);
+        ssize_t put =
+            write(run->in, run->input.text + run->input_at, run->input.len - run->input_at);
 
         if (put < 0 && errno == EINTR)
             continue;
@@ -316,7 +316,8 @@ void exec_feed(struct exec_run *run, const struct exec_input *in)
     HF_ASSERT(!run->is_fed);
     if (run->end != EXEC_RUNNING)
         return;
-    /* Not allowed (only root may): then it stays slow on a busy host, and its deadline still holds. */
+    /* Not allowed (only root may): then it stays slow on a busy host, and its deadline still holds.
+     */
     (void)sched_setscheduler(run->pid, SCHED_OTHER, &level);
     memcpy(run->input.text, in->text, in->len);
     run->input.len = in->len;

@@ -1,10 +1,10 @@
 /* exec.h - one run of one fence agent: a process of its own group, fed on stdin, with a deadline.
  * Parameters go to stdin only, never argv, never the environment (which holds PATH and nothing
- * else). `action=` is the first line and the last: an agent that is given no action reboots, and the
- * last value wins. Refuses any action but off and status. Whatever the agent prints is bytes: capped,
- * and cleaned before a person sees it. Never blocks: the owner polls the descriptors.
- * A run can be spawned before it is fed: the interpreter's start (0.17 s) is then already over when
- * its question may be asked. */
+ * else). `action=` is the first line and the last: an agent that is given no action reboots, and
+ * the last value wins. Refuses any action but off and status. Whatever the agent prints is bytes:
+ * capped, and cleaned before a person sees it. Never blocks: the owner polls the descriptors. A run
+ * can be spawned before it is fed: the interpreter's start (0.17 s) is then already over when its
+ * question may be asked. */
 #ifndef FENCING_EXEC_H
 #define FENCING_EXEC_H
 
@@ -36,11 +36,11 @@ enum exec_haste {
 enum exec_end {
     EXEC_NEVER = 0, /* not spawned */
     EXEC_RUNNING,
-    EXEC_EXITED,    /* code = exit status */
-    EXEC_SIGNALED,  /* code = signal, not from us */
-    EXEC_LATE,      /* its deadline passed: killed */
-    EXEC_FLOODED,   /* printed more than EXEC_OUTPUT_MAX: killed */
-    EXEC_KILLED,    /* by exec_kill() */
+    EXEC_EXITED,   /* code = exit status */
+    EXEC_SIGNALED, /* code = signal, not from us */
+    EXEC_LATE,     /* its deadline passed: killed */
+    EXEC_FLOODED,  /* printed more than EXEC_OUTPUT_MAX: killed */
+    EXEC_KILLED,   /* by exec_kill() */
     EXEC_ENDS
 };
 
@@ -70,8 +70,9 @@ struct exec_run {
 /* ^fence_[a-z0-9_]+$, at most HF_NAME_MAX. */
 bool exec_agent_name_is_good(const char *agent);
 
-/* What the agent reads. `lines` (credentials, "key=value\n" each) may be NULL. HF_EINVAL: a key that
- * could change the action (action, option, method other than onoff), or a control character. */
+/* What the agent reads. `lines` (credentials, "key=value\n" each) may be NULL. HF_EINVAL: a key
+ * that could change the action (action, option, method other than onoff), or a control character.
+ */
 enum hf_code exec_input_build(struct exec_input *in, enum exec_action action,
                               const struct exec_param *params, size_t params_count,
                               const char *lines, size_t lines_len, struct hf_err *err);
@@ -79,8 +80,8 @@ void exec_input_wipe(struct exec_input *in);
 
 /* A run that was never started. */
 void exec_init(struct exec_run *run);
-/* Start `<directory>/<agent>`, waiting on its stdin. HF_EACCESS: directory or file is not root's (or
- * ours), or others may write it. After a failure there is nothing to close. */
+/* Start `<directory>/<agent>`, waiting on its stdin. HF_EACCESS: directory or file is not root's
+ * (or ours), or others may write it. After a failure there is nothing to close. */
 enum hf_code exec_spawn(struct exec_run *run, const char *directory, const char *agent,
                         enum exec_haste haste, hf_time deadline, struct hf_err *err);
 /* Hand over its input (copied) and close its stdin when all of it is written. Once. */

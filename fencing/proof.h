@@ -1,7 +1,8 @@
 /* proof.h - what counts as proof that a fence device holds a node off.
- * Pure: exit status and text in, verdict out. Refuses every shortcut: an agent that returned success
- * to `off` has said that it tried; only a later `status` run that exits 2 and says "Status: OFF" has
- * said that the node is off. Exit status 2 alone also means "bad arguments" (faults.md 4.4). */
+ * Pure: exit status and text in, verdict out. Refuses every shortcut: an agent that returned
+ * success to `off` has said that it tried; only a later `status` run that exits 2 and says "Status:
+ * OFF" has said that the node is off. Exit status 2 alone also means "bad arguments"
+ * (faults.md 4.4). */
 #ifndef FENCING_PROOF_H
 #define FENCING_PROOF_H
 

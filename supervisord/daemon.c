@@ -38,8 +38,10 @@ static enum hf_code find_self(struct daemon *d, struct hf_err *err)
             }
         name[strcspn(name, ".")] = '\0'; /* the host's name may carry its domain */
     }
-    return hf_err_set(err, HF_EINVAL, "%s: no node '%s' in it, which is this host's name; "
-                      "name it so, or say --node", d->options.config, name);
+    return hf_err_set(err, HF_EINVAL,
+                      "%s: no node '%s' in it, which is this host's name; "
+                      "name it so, or say --node",
+                      d->options.config, name);
 }
 
 static enum hf_code read_boot(struct hf_boot *boot, struct hf_err *err)

@@ -1,7 +1,7 @@
 /* daemon.h - holdfastd's parts and how they are wired: one struct, one loop, no decisions.
  * The engine decides (behind the replica), act performs, report remembers, ctl answers. Everything
- * runs on one thread but the journal's writer. A callback of the replica must not call back into it:
- * what is to be sent meanwhile waits in two bounded queues until the call has returned. */
+ * runs on one thread but the journal's writer. A callback of the replica must not call back into
+ * it: what is to be sent meanwhile waits in two bounded queues until the call has returned. */
 #ifndef SUPERVISORD_DAEMON_H
 #define SUPERVISORD_DAEMON_H
 
@@ -23,10 +23,10 @@
 #include "supervisord/report/journal.h"
 
 enum {
-    DAEMON_WATCHES_MAX = 128,   /* both doors' clients, agents, and our own */
-    DAEMON_EVENTS_MAX = 1024,   /* as many as the replica's outbox takes */
-    DAEMON_SIDES_MAX = 128,     /* phases of orders waiting for room in flight; then the oldest goes */
-    DAEMON_SIDE_BYTES = 320,    /* the longest one: an outcome with its words */
+    DAEMON_WATCHES_MAX = 128, /* both doors' clients, agents, and our own */
+    DAEMON_EVENTS_MAX = 1024, /* as many as the replica's outbox takes */
+    DAEMON_SIDES_MAX = 128,  /* phases of orders waiting for room in flight; then the oldest goes */
+    DAEMON_SIDE_BYTES = 320, /* the longest one: an outcome with its words */
 };
 
 struct daemon_options {
@@ -66,8 +66,8 @@ struct daemon {
     struct daemon_options options;
     const char *group_name; /* of the doors; NULL: no such group, root only */
 
-    struct hf_config file;  /* own cluster file */
-    char *file_text;        /* canonical */
+    struct hf_config file; /* own cluster file */
+    char *file_text;       /* canonical */
     size_t file_text_len;
     bool file_differs, file_bad;
     char file_why[HF_REASON_MAX + 1];

@@ -26,8 +26,8 @@ void daemon_restore(struct daemon *d)
     }
     code = replica_restore(d->replica, found.bytes, found.len, &err);
     if (code == HF_OK)
-        hf_info("journal: state up to seq %llu, %u events replayed",
-                (unsigned long long)found.seq, found.events);
+        hf_info("journal: state up to seq %llu, %u events replayed", (unsigned long long)found.seq,
+                found.events);
     else
         hf_warning("journal: state up to seq %llu is not used: %s", (unsigned long long)found.seq,
                    err.text);
@@ -50,8 +50,7 @@ static size_t read_some(int fd, uint8_t *bytes, size_t cap)
     return len;
 }
 
-static void load_one(struct daemon *d, int directory, const char *name, uint8_t *bytes,
-                     hf_time now)
+static void load_one(struct daemon *d, int directory, const char *name, uint8_t *bytes, hf_time now)
 {
     struct hf_err err;
     struct stat st;

@@ -1,7 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "supervisord/base/log.h"
 #include "supervisord/base/str.h"
@@ -9,11 +8,8 @@
 
 void daemon_now(struct history_when *when)
 {
-    struct timespec monotonic;
-
     when->boot = hf_clock_now();
-    (void)clock_gettime(CLOCK_MONOTONIC, &monotonic);
-    when->monotonic_ns = monotonic.tv_sec * 1000000000LL + monotonic.tv_nsec;
+    when->monotonic_ns = hf_clock_monotonic_ns();
     when->wall = hf_clock_wall();
 }
 
@@ -28,8 +24,8 @@ static void mcast(void *user, const void *bytes, size_t len)
 
 static bool names_contents(const struct hf_event *ev)
 {
-    return ev->type == HF_EV_ORDER && (ev->u.order.type == HF_ORDER_VM_ADD ||
-                                       ev->u.order.type == HF_ORDER_VM_REMOVE);
+    return ev->type == HF_EV_ORDER &&
+           (ev->u.order.type == HF_ORDER_VM_ADD || ev->u.order.type == HF_ORDER_VM_REMOVE);
 }
 
 static void stepped(void *user, const struct engine *e, const struct hf_event *ev,
@@ -49,7 +45,8 @@ static void stepped(void *user, const struct engine *e, const struct hf_event *e
         ctl_server_applied(d->ctl, cookie, e, ev, out, when.boot);
 }
 
-/* Is our file what the group runs with? Asked of the state: it may have come from another member. */
+/* Is our file what the group runs with? Asked of the state: it may have come from another member.
+ */
 static void compare_config(struct daemon *d, hf_time now)
 {
     const struct engine *e = replica_engine(d->replica);
@@ -69,9 +66,8 @@ static void replaced(void *user, const struct engine *e)
     struct history_when when;
 
     daemon_now(&when);
-    hf_info("state taken over: seq %llu, epoch %llu, %u VMs",
-            (unsigned long long)engine_seq(e), (unsigned long long)engine_group(e).epoch,
-            engine_group(e).vms_count);
+    hf_info("state taken over: seq %llu, epoch %llu, %u VMs", (unsigned long long)engine_seq(e),
+            (unsigned long long)engine_group(e).epoch, engine_group(e).vms_count);
     journal_replaced(d->journal, e, when.boot);
     history_replaced(d->history, e, &when);
     daemon_named(d, when.boot);

@@ -9,7 +9,8 @@
 #include "supervisord/base/log.h"
 #include "supervisord/daemon.h"
 
-/* ---- deadlines: one timerfd for all of them (a qb timer spins through its last millisecond) ---- */
+/* ---- deadlines: one timerfd for all of them (a qb timer spins through its last millisecond) ----
+ */
 
 static hf_time earlier(hf_time a, hf_time b)
 {
@@ -118,8 +119,8 @@ static void journal_ready(struct daemon *d)
     d->journal_since = when.wall;
     if (d->journal_status.is_broken) {
         hf_error("journal: %s: records are lost, decisions go on", d->journal_status.why);
-        history_note(d->history, replica_engine(d->replica), d->self->name,
-                     d->journal_status.why, &when);
+        history_note(d->history, replica_engine(d->replica), d->self->name, d->journal_status.why,
+                     &when);
         return;
     }
     hf_info("journal: whole again, %llu records were lost",

@@ -80,7 +80,7 @@ static void act_outcome(void *user, const struct hf_effect *order, enum hf_outco
 
 void daemon_act_ports(struct daemon *d, struct act_ports *ports)
 {
-    *ports = (struct act_ports){d,        act_engine, act_submit,   act_tell,
+    *ports = (struct act_ports){d,           act_engine, act_submit,   act_tell,
                                 act_content, act_want,   act_progress, act_outcome};
 }
 
@@ -121,8 +121,8 @@ static void agents_told(void *user, enum hf_agent_kind kind, const struct hf_rep
 
 void daemon_agents_ports(struct daemon *d, struct agents_ports *ports)
 {
-    *ports = (struct agents_ports){d,             agents_watch,   any_unwatch,
-                                   agents_joined, agents_changed, agents_told};
+    *ports = (struct agents_ports){
+        d, agents_watch, any_unwatch, agents_joined, agents_changed, agents_told};
 }
 
 /* ---- operators ---- */
@@ -204,8 +204,8 @@ static void look_group(const struct daemon *d, struct ctl_shell *shell)
     shell->queued = view.queued;
     memcpy(shell->heard, view.heard, sizeof shell->heard);
     if (shell->engine != NULL)
-        shell->running_text = daemon_content(
-            d, &engine_group(shell->engine).group->config, &shell->running_text_len);
+        shell->running_text =
+            daemon_content(d, &engine_group(shell->engine).group->config, &shell->running_text_len);
 }
 
 static void ctl_look(void *user, struct ctl_shell *shell)

@@ -18,8 +18,10 @@ static void usage(FILE *out)
           "  --libexec DIR    where holdfast-link is; beside holdfastd, or ../libexec/holdfast\n"
           "  --node NAME      this node in the cluster file; the host's name\n"
           "  --debug          log more\n"
-          "It stays in the foreground. SIGHUP reads the cluster file again, SIGTERM leaves the group\n"
-          "and ends; VMs run on. Exit 2: wrong options or a wrong cluster file, nothing was started.\n",
+          "It stays in the foreground. SIGHUP reads the cluster file again, SIGTERM leaves the "
+          "group\n"
+          "and ends; VMs run on. Exit 2: wrong options or a wrong cluster file, nothing was "
+          "started.\n",
           out);
 }
 
@@ -33,11 +35,11 @@ struct arguments {
 static int read_arguments(int argc, char **argv, struct arguments *a)
 {
     static const struct option known[] = {
-        {"config", required_argument, NULL, 'c'},   {"run-dir", required_argument, NULL, 'r'},
+        {"config", required_argument, NULL, 'c'},    {"run-dir", required_argument, NULL, 'r'},
         {"state-dir", required_argument, NULL, 's'}, {"libexec", required_argument, NULL, 'l'},
-        {"node", required_argument, NULL, 'n'},     {"foreground", no_argument, NULL, 'f'},
-        {"debug", no_argument, NULL, 'd'},          {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0},
+        {"node", required_argument, NULL, 'n'},      {"foreground", no_argument, NULL, 'f'},
+        {"debug", no_argument, NULL, 'd'},           {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},         {NULL, 0, NULL, 0},
     };
     int option;
 
@@ -46,16 +48,35 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
                                          .state_directory = "/var/lib/holdfast"};
     while ((option = getopt_long(argc, argv, "h", known, NULL)) >= 0) {
         switch (option) {
-        case 'c': a->options.config = optarg; break;
-        case 'r': a->options.run_directory = optarg; break;
-        case 's': a->options.state_directory = optarg; break;
-        case 'l': a->libexec = optarg; break;
-        case 'n': a->options.node = optarg; break;
-        case 'f': break;
-        case 'd': a->is_debug = true; break;
-        case 'V': puts("holdfastd " HF_VERSION); return 0;
-        case 'h': usage(stdout); return 0;
-        default: usage(stderr); return 2;
+        case 'c':
+            a->options.config = optarg;
+            break;
+        case 'r':
+            a->options.run_directory = optarg;
+            break;
+        case 's':
+            a->options.state_directory = optarg;
+            break;
+        case 'l':
+            a->libexec = optarg;
+            break;
+        case 'n':
+            a->options.node = optarg;
+            break;
+        case 'f':
+            break;
+        case 'd':
+            a->is_debug = true;
+            break;
+        case 'V':
+            puts("holdfastd " HF_VERSION);
+            return 0;
+        case 'h':
+            usage(stdout);
+            return 0;
+        default:
+            usage(stderr);
+            return 2;
         }
     }
     if (optind != argc) {

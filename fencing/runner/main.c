@@ -17,7 +17,7 @@
 #include "supervisord/door/door.h"
 
 enum {
-    RECONNECT_MS_MIN = 20, /* a restarted daemon must find its fencer at once */
+    RECONNECT_MS_MIN = 20,  /* a restarted daemon must find its fencer at once */
     RECONNECT_MS_MAX = 200, /* five connects a second cost nothing */
 };
 
@@ -38,12 +38,9 @@ static void usage(FILE *out)
 static int read_options(int argc, char **argv, struct options *options)
 {
     static const struct option known[] = {
-        {"door", required_argument, NULL, 'd'},
-        {"agents", required_argument, NULL, 'a'},
-        {"credentials", required_argument, NULL, 'c'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},
-        {NULL, 0, NULL, 0},
+        {"door", required_argument, NULL, 'd'},        {"agents", required_argument, NULL, 'a'},
+        {"credentials", required_argument, NULL, 'c'}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},           {NULL, 0, NULL, 0},
     };
     int option;
 

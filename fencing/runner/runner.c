@@ -107,8 +107,7 @@ static void end_order(struct runner *r, struct runner_order *o, enum hf_outcome 
 }
 
 static enum hf_code build_input(const struct runner *r, const struct hf_fence_device *def,
-                                enum exec_action action, struct exec_input *in,
-                                struct hf_err *err)
+                                enum exec_action action, struct exec_input *in, struct hf_err *err)
 {
     struct exec_param params[HF_FENCE_PARAMS_MAX];
     struct credentials secrets;
@@ -124,7 +123,8 @@ static enum hf_code build_input(const struct runner *r, const struct hf_fence_de
     return code;
 }
 
-/* Interpreter up, question not yet asked. A failure here is met again, and told, when it is asked. */
+/* Interpreter up, question not yet asked. A failure here is met again, and told, when it is asked.
+ */
 static void prepare_status(const struct runner *r, struct runner_order *o,
                            struct runner_device *device)
 {
@@ -337,8 +337,8 @@ static void status_ended(struct runner *r, struct runner_order *o, uint8_t d, hf
     struct hf_err err;
 
     if (device->status.end == EXEC_EXITED)
-        verdict = proof_status(device->status.code, device->status.out_text,
-                               device->status.out_len);
+        verdict =
+            proof_status(device->status.code, device->status.out_text, device->status.out_len);
     switch (plan_status_ended(&o->plan, d, verdict)) {
     case PLAN_DONE:
         (void)snprintf(why, sizeof why, "%u device%s read%s off", o->plan.devices_count,

@@ -1,7 +1,7 @@
 /* runner.h - fence orders from the daemon, performed: several targets at a time, one run each.
  * It decides nothing about nodes: it is told a target and a level, reads that level's devices from
- * the configuration text that rides on the order, and answers once. Refuses to work for nobody: when
- * the daemon's connection is gone, its runs are killed, since no one could use their result.
+ * the configuration text that rides on the order, and answers once. Refuses to work for nobody:
+ * when the daemon's connection is gone, its runs are killed, since no one could use their result.
  * Never blocks but in runner_wait(). */
 #ifndef FENCING_RUNNER_RUNNER_H
 #define FENCING_RUNNER_RUNNER_H

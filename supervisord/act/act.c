@@ -16,7 +16,7 @@ enum order_state {
     ORDER_FREE = 0,
     ORDER_WAITING, /* for its agent or its content */
     ORDER_SENT,
-    ORDER_OWED,    /* ended; the answer found no room in the outbox */
+    ORDER_OWED, /* ended; the answer found no room in the outbox */
     ORDER_ANSWERED,
 };
 
@@ -157,7 +157,8 @@ static void timer_arm(struct act *a, const struct hf_effect *fx, hf_time now)
         hf_error("timer table full: a timer of %u ms is not run here", fx->u.timer.after_ms);
         return;
     }
-    *t = (struct timer){.is_used = true, .fx = *fx, .at = hf_time_add_ms(now, fx->u.timer.after_ms)};
+    *t =
+        (struct timer){.is_used = true, .fx = *fx, .at = hf_time_add_ms(now, fx->u.timer.after_ms)};
 }
 
 static void timer_fire(struct act *a, struct timer *t, hf_time now)
@@ -375,8 +376,7 @@ void act_effect(struct act *a, const struct hf_effect *fx, hf_time now)
 void act_arrived(struct act *a, const struct hf_digest *digest, hf_time now)
 {
     for (unsigned i = 0; a->orders_count > 0 && i < HF_EFFECTS_MAX; i++)
-        if (a->order[i].state == ORDER_WAITING &&
-            hf_digest_equal(&a->order[i].content, digest))
+        if (a->order[i].state == ORDER_WAITING && hf_digest_equal(&a->order[i].content, digest))
             order_send(a, &a->order[i], now);
 }
 
@@ -397,8 +397,7 @@ static bool is_joining(const struct act *a)
 
 static bool same_facts(const struct hf_event *a, const struct hf_event *b)
 {
-    return a->u.facts.memory_mib == b->u.facts.memory_mib &&
-           a->u.facts.cores == b->u.facts.cores &&
+    return a->u.facts.memory_mib == b->u.facts.memory_mib && a->u.facts.cores == b->u.facts.cores &&
            a->u.facts.vm_watch_known == b->u.facts.vm_watch_known &&
            a->u.facts.link_fit == b->u.facts.link_fit &&
            a->u.facts.config_same == b->u.facts.config_same;
@@ -678,9 +677,8 @@ hf_time act_deadline(const struct act *a)
 
 struct act_view act_look(const struct act *a)
 {
-    struct act_view view = {.orders = a->orders_count,
-                            .vm_watch_known = a->vm_fresh && a->vm_known,
-                            .full = a->full};
+    struct act_view view = {
+        .orders = a->orders_count, .vm_watch_known = a->vm_fresh && a->vm_known, .full = a->full};
 
     for (unsigned i = 0; i < ACT_TIMERS_MAX; i++)
         view.timers += a->timer[i].is_used;

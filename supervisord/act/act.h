@@ -1,8 +1,9 @@
 /* act.h - this node's part: perform the orders that are its own, run the timers, tell what it sees.
  * Orders come from the engine by way of the replica, which calls act_effect() only when they may be
- * performed. Each is known by its token, may come again, and is dropped when the engine does not want
- * it any more. Answers and observations go back as events, never as decisions. What an agent does
- * not say is unknown. Does no I/O of its own: agents, contents and the group are behind ports. */
+ * performed. Each is known by its token, may come again, and is dropped when the engine does not
+ * want it any more. Answers and observations go back as events, never as decisions. What an agent
+ * does not say is unknown. Does no I/O of its own: agents, contents and the group are behind ports.
+ */
 #ifndef SUPERVISORD_ACT_ACT_H
 #define SUPERVISORD_ACT_ACT_H
 

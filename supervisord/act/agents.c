@@ -157,8 +157,8 @@ static void send_queue(struct agents *a, enum hf_agent_kind kind, hf_time now)
         struct outgoing *next = &seat->queue[seat->first];
         uint8_t bytes[HF_REPORT_BYTES_MAX];
         struct hf_err err;
-        enum hf_code code = door_send(seat->fd, bytes, report_encode(&next->report, bytes),
-                                      next->ride, &err);
+        enum hf_code code =
+            door_send(seat->fd, bytes, report_encode(&next->report, bytes), next->ride, &err);
 
         if (code == HF_EAGAIN) {
             waits = true;
@@ -171,7 +171,8 @@ static void send_queue(struct agents *a, enum hf_agent_kind kind, hf_time now)
         if (next->ride >= 0)
             close(next->ride);
         seat->count--;
-        /* An empty ring starts at its beginning again: memory that a burst once used stays unused. */
+        /* An empty ring starts at its beginning again: memory that a burst once used stays unused.
+         */
         seat->first = seat->count > 0 ? (seat->first + 1) % AGENTS_QUEUE_MAX : 0;
     }
     if (seat->fd >= 0 && waits != seat->waits_for_room) {
@@ -180,7 +181,8 @@ static void send_queue(struct agents *a, enum hf_agent_kind kind, hf_time now)
     }
 }
 
-bool agents_tell(struct agents *a, enum hf_agent_kind kind, const struct hf_report *report, int ride)
+bool agents_tell(struct agents *a, enum hf_agent_kind kind, const struct hf_report *report,
+                 int ride)
 {
     struct seat *seat = &a->seat[kind];
     struct outgoing *slot;
@@ -236,7 +238,8 @@ static void seat_ready(struct agents *a, enum hf_agent_kind kind, hf_time now)
     enum hf_code code;
 
     send_queue(a, kind, now);
-    for (unsigned i = 0; seat->fd >= 0 && i < HF_VMS_MAX; i++) { /* then the others have their turn */
+    for (unsigned i = 0; seat->fd >= 0 && i < HF_VMS_MAX;
+         i++) { /* then the others have their turn */
         code = next_report(seat->fd, &report, &err);
         if (code == HF_EAGAIN)
             return;

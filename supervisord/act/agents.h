@@ -1,8 +1,9 @@
 /* agents.h - the daemon's end of the agent door: one connection per kind of agent.
- * Only root or our own user may be an agent (members of the group `holdfast` may not). A newer agent of a kind
- * replaces the older one. What an agent sends is decoded here and handed up; one that sends bytes
- * that are no report, or does not read what it is sent, is dropped and comes back by itself. An agent that is
- * silent too long is stale: its data become unknown, never "stopped" or "failed". Never blocks. */
+ * Only root or our own user may be an agent (members of the group `holdfast` may not). A newer
+ * agent of a kind replaces the older one. What an agent sends is decoded here and handed up; one
+ * that sends bytes that are no report, or does not read what it is sent, is dropped and comes back
+ * by itself. An agent that is silent too long is stale: its data become unknown, never "stopped" or
+ * "failed". Never blocks. */
 #ifndef SUPERVISORD_ACT_AGENTS_H
 #define SUPERVISORD_ACT_AGENTS_H
 
@@ -16,7 +17,7 @@
 #include "supervisord/wire/report.h"
 
 enum {
-    AGENTS_HELLO_MS = 2000,   /* connected and has not said which kind it is */
+    AGENTS_HELLO_MS = 2000, /* connected and has not said which kind it is */
     AGENTS_NEWCOMERS_MAX = 8,
     AGENTS_HOST_STALE_MS = 15000, /* three of its periods of 5 s */
     AGENTS_ASK_MS = 10000,        /* the VM agent is asked for its inventory so often */
@@ -48,7 +49,8 @@ void agents_ready(struct agents *a, int fd, hf_time now);
 /* Take over a connected socket (tests, and agents_ready itself). */
 void agents_adopt(struct agents *a, int fd, const struct door_peer *peer, hf_time now);
 /* Send one report, and `ride` (borrowed, -1: none) with it. False: no such agent is connected. */
-bool agents_tell(struct agents *a, enum hf_agent_kind kind, const struct hf_report *report, int ride);
+bool agents_tell(struct agents *a, enum hf_agent_kind kind, const struct hf_report *report,
+                 int ride);
 void agents_tick(struct agents *a, hf_time now);
 hf_time agents_deadline(const struct agents *a);
 

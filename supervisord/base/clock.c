@@ -23,3 +23,8 @@ hf_wall hf_clock_wall(void)
 {
     return (hf_wall){read_clock(CLOCK_REALTIME)};
 }
+
+int64_t hf_clock_monotonic_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}

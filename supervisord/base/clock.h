@@ -21,6 +21,9 @@ typedef struct {
 
 hf_time hf_clock_now(void);
 hf_wall hf_clock_wall(void);
+/* CLOCK_MONOTONIC: what other programs measure with and some calls of libc wait by. For records and
+ * those calls only, never for our own deadlines. */
+int64_t hf_clock_monotonic_ns(void);
 
 static inline hf_time hf_time_add_ms(hf_time t, int64_t ms)
 {

@@ -13,14 +13,14 @@ static const hf_time never = {INT64_MAX};
 struct blob {
     bool is_used;
     bool is_complete;
-    bool is_named;       /* by the state; else it goes at unnamed_until */
-    bool is_asked;       /* we want it: ask again at ask_at */
-    bool is_sending;     /* out_at.. is still to be sent */
-    bool is_turn_due;    /* somebody asked: we answer at turn_at unless another does */
+    bool is_named;    /* by the state; else it goes at unnamed_until */
+    bool is_asked;    /* we want it: ask again at ask_at */
+    bool is_sending;  /* out_at.. is still to be sent */
+    bool is_turn_due; /* somebody asked: we answer at turn_at unless another does */
     struct hf_digest digest;
-    uint8_t *bytes;      /* malloc'ed; NULL before the first piece */
+    uint8_t *bytes; /* malloc'ed; NULL before the first piece */
     uint32_t len, got, out_at;
-    uint32_t from;       /* nodeid whose pieces we collect */
+    uint32_t from; /* nodeid whose pieces we collect */
     hf_time ask_at, turn_at, unnamed_until;
 };
 

@@ -1,8 +1,8 @@
-/* blobs.h - contents that the state names by SHA-256 (domain XML, configuration text): on every node.
- * In memory, bounded; kept on disk through a port; spread by side messages. A node that lacks a
- * content which the state names asks for it; the lowest member that has it answers, the next one if
- * it does not. A piece is believed only when the whole has the right digest. Contents that nothing
- * names any more go after a while. Does no I/O of its own and never blocks. */
+/* blobs.h - contents that the state names by SHA-256 (domain XML, configuration text): on every
+ * node. In memory, bounded; kept on disk through a port; spread by side messages. A node that lacks
+ * a content which the state names asks for it; the lowest member that has it answers, the next one
+ * if it does not. A piece is believed only when the whole has the right digest. Contents that
+ * nothing names any more go after a while. Does no I/O of its own and never blocks. */
 #ifndef SUPERVISORD_CLUSTER_BLOBS_H
 #define SUPERVISORD_CLUSTER_BLOBS_H
 
@@ -54,8 +54,8 @@ void blobs_named(struct blobs *b, const struct hf_digest *digests, size_t count,
 /* Hand everything that is complete to `keep` again: the disk is back. */
 void blobs_keep_all(struct blobs *b);
 
-/* A side message of type SIDE_PUT or SIDE_WANT, from `nodeid`. rank: how many members come before us
- * in answering (0 = we are the first); is_own: it is our own message coming back. */
+/* A side message of type SIDE_PUT or SIDE_WANT, from `nodeid`. rank: how many members come before
+ * us in answering (0 = we are the first); is_own: it is our own message coming back. */
 void blobs_side(struct blobs *b, const uint8_t *bytes, size_t len, uint32_t nodeid, unsigned rank,
                 bool is_own, hf_time now);
 /* Call at blobs_deadline() or later; a delivery can bring the deadline forward. */

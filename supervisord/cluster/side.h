@@ -1,6 +1,6 @@
-/* side.h - what the shells of the members tell each other beside the events: pieces of contents, and
- * phases of orders for everybody's history. Nothing here reaches a decision. Lost side messages are
- * asked for again (contents) or missing from a history (phases). Hostile bytes are HF_EBAD. */
+/* side.h - what the shells of the members tell each other beside the events: pieces of contents,
+ * and phases of orders for everybody's history. Nothing here reaches a decision. Lost side messages
+ * are asked for again (contents) or missing from a history (phases). Hostile bytes are HF_EBAD. */
 #ifndef SUPERVISORD_CLUSTER_SIDE_H
 #define SUPERVISORD_CLUSTER_SIDE_H
 
@@ -43,7 +43,7 @@ struct side_message {
             enum hf_outcome outcome;       /* OUTCOME */
             uint32_t took_ms;              /* OUTCOME */
             char why[HF_REASON_MAX + 1];   /* OUTCOME */
-        } told; /* PROGRESS and OUTCOME */
+        } told;                            /* PROGRESS and OUTCOME */
     } u;
 };
 

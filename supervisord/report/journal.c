@@ -34,8 +34,8 @@ struct job {
 
 struct journal {
     /* the loop's own */
-    bool is_gap;        /* a record was lost: only a snapshot may follow */
-    hf_time retry;      /* not before */
+    bool is_gap;   /* a record was lost: only a snapshot may follow */
+    hf_time retry; /* not before */
 
     /* shared, under the lock */
     pthread_mutex_t lock;
@@ -50,7 +50,7 @@ struct journal {
     struct journal_settings settings;
     char directory[256];
     struct journal_file file;
-    bool told_broken;  /* what the loop was last woken for */
+    bool told_broken; /* what the loop was last woken for */
     uint64_t told_lost;
     int event_fd;
 };
@@ -326,8 +326,7 @@ static void finish_batch(struct journal *j, struct batch *batch)
     struct hf_err err;
     bool has_news;
 
-    if (batch->records > 0 && !batch->has_failed &&
-        journal_file_sync(&j->file, &err) != HF_OK) {
+    if (batch->records > 0 && !batch->has_failed && journal_file_sync(&j->file, &err) != HF_OK) {
         fail(j, batch->records, &err);
         batch->has_failed = true;
     }
@@ -452,6 +451,7 @@ enum hf_code journal_open(struct journal **out, const struct journal_settings *s
 void journal_close(struct journal *j, int wait_ms)
 {
     struct timespec until;
+    int64_t until_ns;
 
     if (j == NULL)
         return;
@@ -459,13 +459,8 @@ void journal_close(struct journal *j, int wait_ms)
     j->is_closing = true;
     pthread_cond_signal(&j->wake);
     pthread_mutex_unlock(&j->lock);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += wait_ms / 1000;
-    until.tv_nsec += (wait_ms % 1000) * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
+    until_ns = hf_clock_monotonic_ns() + wait_ms * HF_NS_PER_MS;
+    until = (struct timespec){until_ns / 1000000000, until_ns % 1000000000};
     /* A thread that hangs in the disk keeps using j: it stays, the process is about to end. */
     if (pthread_clockjoin_np(j->thread, NULL, CLOCK_MONOTONIC, &until) == 0)
         journal_free(j);

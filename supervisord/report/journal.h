@@ -1,8 +1,8 @@
 /* journal.h - every ordered event and what was decided on it, kept on disk by a thread of its own.
  * For replay (`holdfast-sim --replay FILE`), for a restart of the whole group, for evidence. The
- * daemon's loop hands records to a bounded queue and never waits for the disk: when the queue is full
- * or a write fails, records are lost, counted and told, decisions go on, and the journal heals itself
- * with a snapshot in a new file. Contents (blobs) are written by the same thread.
+ * daemon's loop hands records to a bounded queue and never waits for the disk: when the queue is
+ * full or a write fails, records are lost, counted and told, decisions go on, and the journal heals
+ * itself with a snapshot in a new file. Contents (blobs) are written by the same thread.
  *
  * Below the state directory:
  *   journal/journal-NNNNNNNN-SEQ   NNNNNNNN rises with every file; SEQ = its first snapshot's
@@ -22,7 +22,7 @@
 #include "supervisord/engine/engine.h"
 
 enum {
-    JOURNAL_FILE_BYTES = 8 << 20,   /* then the next file: a day or two of a quiet group */
+    JOURNAL_FILE_BYTES = 8 << 20, /* then the next file: a day or two of a quiet group */
     JOURNAL_FILES_KEPT = 8,
     JOURNAL_QUEUE_BYTES = 16 << 20, /* minutes of a hung disk under a storm of events */
     JOURNAL_RETRY_MS = 1000,        /* after an error, one snapshot a second at most */
@@ -49,17 +49,18 @@ struct journal_settings {
 };
 
 struct journal_status {
-    bool is_broken;       /* records are being lost */
-    uint64_t lost;        /* records and files never written */
-    uint64_t written;     /* records on disk and synced */
-    char why[256];        /* when broken */
+    bool is_broken;   /* records are being lost */
+    uint64_t lost;    /* records and files never written */
+    uint64_t written; /* records on disk and synced */
+    char why[256];    /* when broken */
 };
 
-/* Starts the thread. A directory that cannot be written is not an error here but a broken journal. */
+/* Starts the thread. A directory that cannot be written is not an error here but a broken journal.
+ */
 enum hf_code journal_open(struct journal **j, const struct journal_settings *settings,
                           struct hf_err *err);
-/* Waits at most wait_ms for what is queued, then abandons it (a hung disk must not stop a shutdown).
- * NULL is fine. */
+/* Waits at most wait_ms for what is queued, then abandons it (a hung disk must not stop a
+ * shutdown). NULL is fine. */
 void journal_close(struct journal *j, int wait_ms);
 
 /* In replica_ports.replaced: from here on this state. */
@@ -80,8 +81,8 @@ void journal_look(struct journal *j, struct journal_status *status);
 
 struct journal_record {
     enum journal_kind kind;
-    uint64_t seq; /* EVENT */
-    const uint8_t *state;    /* SNAPSHOT: inside the reader */
+    uint64_t seq;         /* EVENT */
+    const uint8_t *state; /* SNAPSHOT: inside the reader */
     size_t state_len;
     struct hf_event event;   /* EVENT: seq is set */
     const uint8_t *decision; /* EVENT: inside the reader; compare with decision_encode() */

@@ -186,8 +186,7 @@ enum hf_code journal_blob_put(const char *state_directory, const char *name, con
     return HF_OK;
 }
 
-enum hf_code journal_blob_remove(const char *state_directory, const char *name,
-                                 struct hf_err *err)
+enum hf_code journal_blob_remove(const char *state_directory, const char *name, struct hf_err *err)
 {
     char path[PATH_BYTES];
 

@@ -27,7 +27,6 @@ void journal_file_close(struct journal_file *f);
 
 enum hf_code journal_blob_put(const char *state_directory, const char *name, const void *bytes,
                               size_t len, struct hf_err *err);
-enum hf_code journal_blob_remove(const char *state_directory, const char *name,
-                                 struct hf_err *err);
+enum hf_code journal_blob_remove(const char *state_directory, const char *name, struct hf_err *err);
 
 #endif

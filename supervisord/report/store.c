@@ -24,12 +24,12 @@ enum {
 
 /* What the child leaves behind, in memory shared with us. */
 struct replayed {
-    uint64_t at;       /* the event in work; a child that dies, dies of it */
+    uint64_t at; /* the event in work; a child that dies, dies of it */
     uint64_t seq;
     uint32_t events;
-    size_t len;        /* 0: no usable state */
+    size_t len; /* 0: no usable state */
     char told[TOLD_MAX];
-    uint8_t bytes[];   /* engine_save_max() */
+    uint8_t bytes[]; /* engine_save_max() */
 };
 
 struct replay { /* the child's */
@@ -184,8 +184,7 @@ static bool try_file(const char *state_directory, const char *name, struct repla
     return true;
 }
 
-enum hf_code store_read(const char *state_directory, struct store_found *found,
-                        struct hf_err *err)
+enum hf_code store_read(const char *state_directory, struct store_found *found, struct hf_err *err)
 {
     size_t bytes = sizeof(struct replayed) + engine_save_max(), count;
     struct replayed *shared;

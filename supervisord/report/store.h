@@ -15,13 +15,12 @@ struct store_found {
     uint8_t *bytes; /* engine_save() bytes for replica_restore(), malloc'ed, the caller's */
     size_t len;
     uint64_t seq;
-    uint32_t events;  /* replayed on top of the snapshot */
-    char told[400];   /* what was damaged and left out; "" = nothing */
+    uint32_t events; /* replayed on top of the snapshot */
+    char told[400];  /* what was damaged and left out; "" = nothing */
 };
 
-/* HF_ENOENT: there is none (told may still say why). Blocks as long as the disk does. Call it before
- * any thread is started. */
-enum hf_code store_read(const char *state_directory, struct store_found *found,
-                        struct hf_err *err);
+/* HF_ENOENT: there is none (told may still say why). Blocks as long as the disk does. Call it
+ * before any thread is started. */
+enum hf_code store_read(const char *state_directory, struct store_found *found, struct hf_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* fuzz_fence_output.c - whatever a fence agent prints: no crash, printable words, and "off" only for
- * exit status 2 with the very line. First byte: the exit status. */
+/* fuzz_fence_output.c - whatever a fence agent prints: no crash, printable words, and "off" only
+ * for exit status 2 with the very line. First byte: the exit status. */
 /* LINK: fencing supervisord/base supervisord/model */
 #include <stdint.h>
 #include <stdlib.h>

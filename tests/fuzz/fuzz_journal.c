@@ -1,6 +1,7 @@
 /* fuzz_journal.c - any bytes as a journal file: records or errors, and every event that is accepted
  * encodes to the bytes it came from. */
-/* LINK: supervisord/report supervisord/engine fencing supervisord/wire supervisord/base supervisord/model */
+/* LINK: supervisord/report supervisord/engine fencing supervisord/wire supervisord/base
+ * supervisord/model */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

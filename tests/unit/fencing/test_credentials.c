@@ -120,7 +120,7 @@ START_TEST(links_fifos_and_paths_are_refused)
 END_TEST
 
 static const char *const bad_texts[] = {
-    "action=reboot\npassword=hunter2\n", "password hunter2\n", "=hunter2\n",
+    "action=reboot\npassword=hunter2\n", "password hunter2\n",   "=hunter2\n",
     "password=hunter2\nip=10.0.0.1\n",   "password=hun\tter2\n", "pass=hunter2\n",
 };
 
@@ -149,12 +149,10 @@ START_TEST(a_large_file_is_refused)
 }
 END_TEST
 
-HF_TEST_MAIN_WITH("fencing/credentials", setup, teardown,
-                  HF_CASE(a_good_file_becomes_lines_with_an_end),
-                  HF_CASE(no_name_is_no_credentials),
-                  HF_LOOP(a_file_others_can_touch_is_refused, 0,
-                          sizeof bad_modes / sizeof bad_modes[0]),
-                  HF_CASE(a_file_of_somebody_else_is_refused),
-                  HF_CASE(links_fifos_and_paths_are_refused),
-                  HF_LOOP(only_secrets_may_stand_in_it, 0, sizeof bad_texts / sizeof bad_texts[0]),
-                  HF_CASE(a_large_file_is_refused))
+HF_TEST_MAIN_WITH(
+    "fencing/credentials", setup, teardown, HF_CASE(a_good_file_becomes_lines_with_an_end),
+    HF_CASE(no_name_is_no_credentials),
+    HF_LOOP(a_file_others_can_touch_is_refused, 0, sizeof bad_modes / sizeof bad_modes[0]),
+    HF_CASE(a_file_of_somebody_else_is_refused), HF_CASE(links_fifos_and_paths_are_refused),
+    HF_LOOP(only_secrets_may_stand_in_it, 0, sizeof bad_texts / sizeof bad_texts[0]),
+    HF_CASE(a_large_file_is_refused))

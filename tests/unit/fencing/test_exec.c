@@ -86,7 +86,8 @@ START_TEST(everything_goes_by_stdin_and_the_action_is_first_and_last)
     ck_assert_ptr_null(strstr(record, "HF_LEAK"));
     ck_assert_ptr_null(strstr(strstr(record, "env: ") + 1, "env: ")); /* and nothing else */
     ck_assert_ptr_nonnull(strstr(record, "\nstdin: action=off\nstdin: plug="));
-    ck_assert_str_eq(record + strlen(record) - strlen("stdin: password=hunter2\nstdin: action=off\n"),
+    ck_assert_str_eq(record + strlen(record) -
+                         strlen("stdin: password=hunter2\nstdin: action=off\n"),
                      "stdin: password=hunter2\nstdin: action=off\n");
 }
 END_TEST
@@ -153,7 +154,9 @@ START_TEST(words_of_an_agent_are_printable)
     memcpy(run.errors_text, "first\n\x1b[31mred\xff\tend\n\n", 20);
     run.errors_len = 20;
     exec_describe(&run, said, sizeof said);
-    ck_assert_str_eq(said, "exit 1: ?[31mred" "??" "end");
+    ck_assert_str_eq(said, "exit 1: ?[31mred"
+                           "??"
+                           "end");
 }
 END_TEST
 
@@ -170,8 +173,8 @@ START_TEST(killing_ends_it_and_twice_is_harmless)
 END_TEST
 
 static const char *const bad_names[] = {
-    "", "fence_", "fence", "ok", "fence_../x", "fence_OK", "/usr/sbin/fence_ok", "fence_a b",
-    "fence_a;b", "xfence_ok",
+    "",          "fence_",    "fence",     "ok", "fence_../x", "fence_OK", "/usr/sbin/fence_ok",
+    "fence_a b", "fence_a;b", "xfence_ok",
 };
 
 START_TEST(only_fence_agents_are_run)
@@ -179,9 +182,8 @@ START_TEST(only_fence_agents_are_run)
     struct hf_err err;
 
     exec_init(&run);
-    ck_assert_int_eq(exec_spawn(&run, world_agents(), bad_names[_i], EXEC_NOW, hf_clock_now(),
-                                &err),
-                     HF_EINVAL);
+    ck_assert_int_eq(
+        exec_spawn(&run, world_agents(), bad_names[_i], EXEC_NOW, hf_clock_now(), &err), HF_EINVAL);
     ck_assert_int_eq(run.end, EXEC_NEVER);
 }
 END_TEST
@@ -194,24 +196,28 @@ START_TEST(an_agent_that_others_can_write_is_not_run)
     exec_init(&run);
     snprintf(path, sizeof path, "%s/fence_ok", world_agents());
     ck_assert_int_eq(chmod(path, 0777), 0);
-    ck_assert_int_eq(exec_spawn(&run, world_agents(), "fence_ok", EXEC_NOW, hf_clock_now(),
-                                &err),
+    ck_assert_int_eq(exec_spawn(&run, world_agents(), "fence_ok", EXEC_NOW, hf_clock_now(), &err),
                      HF_EACCESS);
     ck_assert_int_eq(chmod(path, 0755), 0);
     ck_assert_int_eq(chmod(world_agents(), 0775), 0);
-    ck_assert_int_eq(exec_spawn(&run, world_agents(), "fence_ok", EXEC_NOW, hf_clock_now(),
-                                &err),
+    ck_assert_int_eq(exec_spawn(&run, world_agents(), "fence_ok", EXEC_NOW, hf_clock_now(), &err),
                      HF_EACCESS);
     ck_assert_int_eq(chmod(world_agents(), 0755), 0);
-    ck_assert_int_eq(exec_spawn(&run, world_agents(), "fence_absent", EXEC_NOW, hf_clock_now(),
-                                &err),
-                     HF_ENOENT);
+    ck_assert_int_eq(
+        exec_spawn(&run, world_agents(), "fence_absent", EXEC_NOW, hf_clock_now(), &err),
+        HF_ENOENT);
 }
 END_TEST
 
 static const struct exec_param bad_params[] = {
-    {"action", "reboot"}, {"option", "reboot"}, {"method", "cycle"},  {"a\nb", "x"},
-    {"ip", "1\naction=reboot"}, {"", "x"},     {"a=b", "c"},          {"#x", "y"},
+    {"action", "reboot"},
+    {"option", "reboot"},
+    {"method", "cycle"},
+    {"a\nb", "x"},
+    {"ip", "1\naction=reboot"},
+    {"", "x"},
+    {"a=b", "c"},
+    {"#x", "y"},
 };
 
 START_TEST(no_parameter_can_change_the_action)
@@ -219,8 +225,7 @@ START_TEST(no_parameter_can_change_the_action)
     static struct exec_input in;
     struct hf_err err;
 
-    ck_assert_int_eq(exec_input_build(&in, EXEC_OFF, &bad_params[_i], 1, NULL, 0, &err),
-                     HF_EINVAL);
+    ck_assert_int_eq(exec_input_build(&in, EXEC_OFF, &bad_params[_i], 1, NULL, 0, &err), HF_EINVAL);
 }
 END_TEST
 
@@ -236,8 +241,7 @@ START_TEST(too_many_parameters_are_refused_whole)
 }
 END_TEST
 
-HF_TEST_MAIN_WITH("fencing/exec", world_setup, world_teardown,
-                  HF_CASE(off_then_status_reads_off),
+HF_TEST_MAIN_WITH("fencing/exec", world_setup, world_teardown, HF_CASE(off_then_status_reads_off),
                   HF_CASE(everything_goes_by_stdin_and_the_action_is_first_and_last),
                   HF_CASE(a_run_waits_unfed_and_answers_at_once_when_fed),
                   HF_CASE(a_hung_agent_is_killed_with_its_children),

@@ -82,11 +82,9 @@ START_TEST(a_level_without_devices_is_our_own_mistake)
 }
 END_TEST
 
-HF_TEST_MAIN("fencing/plan",
-             HF_CASE(one_device_off_and_read_off_is_done),
+HF_TEST_MAIN("fencing/plan", HF_CASE(one_device_off_and_read_off_is_done),
              HF_CASE(no_feed_is_read_before_every_feed_is_off),
              HF_CASE(one_failed_off_fails_the_level),
              HF_CASE(a_lagging_device_is_asked_again_but_not_for_ever),
-             HF_CASE(a_lagging_device_may_still_prove_it),
-             HF_CASE(giving_up_does_not_undo_a_proof),
+             HF_CASE(a_lagging_device_may_still_prove_it), HF_CASE(giving_up_does_not_undo_a_proof),
              HF_ABORTS(a_level_without_devices_is_our_own_mistake))

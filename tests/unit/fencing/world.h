@@ -1,19 +1,20 @@
 /* world.h - for the fencing tests: a private directory with copies of the fake agents (modes as an
- * installed agent has them, whatever the checkout's umask was) and a few files in it. Tests run with
- * the source tree as working directory. */
+ * installed agent has them, whatever the checkout's umask was) and a few files in it. Tests run
+ * with the source tree as working directory. */
 #ifndef TESTS_UNIT_FENCING_WORLD_H
 #define TESTS_UNIT_FENCING_WORLD_H
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "supervisord/base/clock.h"
 #include "tests/unit/check.h"
 
 static char world_root[] = "/tmp/hf-fence-XXXXXX";
@@ -81,29 +82,17 @@ static inline const char *world_read(const char *name)
     return text;
 }
 
-/* Killed processes of a group are reaped by init, not by us: wait for that with a deadline. */
-static inline bool world_wait_gone(pid_t pid, int64_t ms)
+/* A killed process that is not our child is reaped by somebody else: its pidfd tells its end. */
+static inline bool world_wait_gone(pid_t pid, int ms)
 {
-    hf_time deadline = hf_time_add_ms(hf_clock_now(), ms);
+    struct pollfd gone = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    int ready;
 
-    while (!hf_time_reached(hf_clock_now(), deadline)) {
-        char path[64], state = '?';
-        FILE *file;
-
-        if (kill(pid, 0) != 0 && errno == ESRCH)
-            return true;
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-        file = fopen(path, "r");
-        if (file == NULL)
-            return true;
-        if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-            state = '?';
-        fclose(file);
-        if (state == 'Z')
-            return true;
-        usleep(5000);
-    }
-    return false;
+    if (gone.fd < 0)
+        return errno == ESRCH;
+    ready = poll(&gone, 1, ms);
+    close(gone.fd);
+    return ready == 1;
 }
 
 #endif

@@ -46,7 +46,8 @@ static void setup(void)
     r = calloc(1, sizeof *r);
     ck_assert_ptr_nonnull(r);
     runner_init(r, &settings);
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair),
+                     0);
     daemon_end = pair[1];
     ck_assert_int_eq(runner_connect(r, pair[0], &err), HF_OK);
 }
@@ -72,7 +73,8 @@ static void order(const char *target, uint8_t level, uint64_t seq, uint32_t ms, 
     report.u.fence.deadline_ms = ms;
     strcpy(report.u.fence.target, target);
     ck_assert_int_eq(door_memory("config", text, strlen(text), &ride, &err), HF_OK);
-    ck_assert_int_eq(door_send(daemon_end, bytes, report_encode(&report, bytes), ride, &err), HF_OK);
+    ck_assert_int_eq(door_send(daemon_end, bytes, report_encode(&report, bytes), ride, &err),
+                     HF_OK);
     close(ride);
 }
 
@@ -171,11 +173,11 @@ struct row {
 };
 
 static const struct row rows[] = {
-    {"fence_ok", HF_OUT_DONE, "off\n"},       {"fence_slow", HF_OUT_DONE, "off\n"},
-    {"fence_alreadyoff", HF_OUT_DONE, "on"},  {"fence_lagging", HF_OUT_DONE, "off\n"},
-    {"fence_lie", HF_OUT_GAVE_UP, "on"},      {"fence_noeffect", HF_OUT_GAVE_UP, "on"},
-    {"fence_login", HF_OUT_GAVE_UP, "on"},    {"fence_flood", HF_OUT_GAVE_UP, "on"},
-    {"fence_hang", HF_OUT_GAVE_UP, "on"},     {"fence_badargs", HF_OUT_GAVE_UP, "off\n"},
+    {"fence_ok", HF_OUT_DONE, "off\n"},      {"fence_slow", HF_OUT_DONE, "off\n"},
+    {"fence_alreadyoff", HF_OUT_DONE, "on"}, {"fence_lagging", HF_OUT_DONE, "off\n"},
+    {"fence_lie", HF_OUT_GAVE_UP, "on"},     {"fence_noeffect", HF_OUT_GAVE_UP, "on"},
+    {"fence_login", HF_OUT_GAVE_UP, "on"},   {"fence_flood", HF_OUT_GAVE_UP, "on"},
+    {"fence_hang", HF_OUT_GAVE_UP, "on"},    {"fence_badargs", HF_OUT_GAVE_UP, "off\n"},
     {"fence_absent", HF_OUT_REFUSED, "on"},
 };
 

@@ -7,8 +7,8 @@
 #include "supervisord/door/door.h"
 #include "tests/unit/check.h"
 
-/* A group of one or three nodes around a real engine, this node being the first. What act submits is
- * applied in order; effects for this node come back to it, as the replica would bring them. */
+/* A group of one or three nodes around a real engine, this node being the first. What act submits
+ * is applied in order; effects for this node come back to it, as the replica would bring them. */
 
 enum { TOLD_MAX = 256, QUEUE_MAX = 64 };
 
@@ -190,8 +190,8 @@ static void setup(void)
         group.nodes[i].fence_levels = 1;
         group.nodes[i].reserve_mib = 10;
     }
-    group.policy = (struct hf_policy){10000, 60000, 60000, 60000, 30000, 600000, 600000,
-                                      {1000}, 1, {1000}, 1};
+    group.policy =
+        (struct hf_policy){10000, 60000, 60000, 60000, 30000, 600000, 600000, {1000}, 1, {1000}, 1};
     e = calloc(1, engine_size());
     ck_assert_int_eq(engine_init(e, &group, &err), HF_OK);
     ck_assert_int_eq(act_open(&a, 1, &ports, &err), HF_OK);
@@ -246,7 +246,8 @@ static void well(hf_nodes others)
         memset(&ev, 0, sizeof ev);
         ev.from = (hf_node){i};
         ev.type = HF_EV_FACTS;
-        ev.u.facts.link_fit = ev.u.facts.config_same = true; /* but no VM watch: nothing goes there */
+        ev.u.facts.link_fit = ev.u.facts.config_same =
+            true; /* but no VM watch: nothing goes there */
         apply(&ev);
         memset(&ev, 0, sizeof ev);
         ev.from = (hf_node){i};

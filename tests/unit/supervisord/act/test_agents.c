@@ -79,7 +79,8 @@ static int come(uid_t uid)
     struct door_peer peer = {.pid = 4711, .uid = uid, .in_group = true};
     int pair[2];
 
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair),
+                     0);
     agents_adopt(a, pair[0], &peer, now);
     return pair[1];
 }

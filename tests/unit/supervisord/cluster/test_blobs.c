@@ -312,8 +312,12 @@ START_TEST(told_phases_come_back_as_they_were)
     struct hf_err err;
     size_t len;
 
-    m.u.told = (struct side_told){.token = {7, 2}, .subject = HF_SUBJECT_VM, .node = {1}, .uid = 9,
-                                  .wall_ns = 5, .boottime_ns = 6};
+    m.u.told = (struct side_told){.token = {7, 2},
+                                  .subject = HF_SUBJECT_VM,
+                                  .node = {1},
+                                  .uid = 9,
+                                  .wall_ns = 5,
+                                  .boottime_ns = 6};
     if (_i == 0) {
         m.u.told.phase = HF_PROGRESS_RESUMED;
         m.u.told.pid = 4711;
@@ -336,8 +340,7 @@ START_TEST(told_phases_come_back_as_they_were)
 END_TEST
 
 HF_TEST_MAIN_WITH("cluster/blobs", setup, teardown,
-                  HF_LOOP(a_content_put_here_is_soon_everywhere, 0,
-                          sizeof sizes / sizeof sizes[0]),
+                  HF_LOOP(a_content_put_here_is_soon_everywhere, 0, sizeof sizes / sizeof sizes[0]),
                   HF_CASE(nothing_empty_or_too_large_is_taken),
                   HF_CASE(who_was_away_asks_and_only_one_answers),
                   HF_CASE(the_next_holder_answers_for_one_that_is_silent),
