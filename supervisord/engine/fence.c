@@ -107,13 +107,24 @@ static bool executor_is_able(const struct engine *e, const struct node *node)
     return hf_node_is(by) && e->nodes[by.ix].is_present && host_may_speak(e, by);
 }
 
-static void call_off(struct step *s, uint8_t n)
+/* Not needed any more. Who was sentenced though he was here is here again; who was silent is not. */
+void fence_call_off(struct step *s, uint8_t n)
 {
     struct node *node = &s->e->nodes[n];
-    bool is_present = node->is_present;
+    bool is_here = node->is_present && node->sentence != SENTENCE_NONE;
     node_apply(s, n, HF_NE_CALLED_OFF, HF_WHY_FENCE_CALLED_OFF, 0);
-    if (is_present)
+    if (is_here)
         node_apply(s, n, HF_NE_JOIN, HF_WHY_FENCE_CALLED_OFF, 0);
+}
+
+/* Since it was ordered another node has gone: shooting this one would end the quorum. An operator may
+ * ask again; what recovery needs is kept for better times. */
+static void withhold(struct step *s, uint8_t n)
+{
+    enum sentence sentence = s->e->nodes[n].sentence;
+    fence_call_off(s, n);
+    if (sentence == SENTENCE_ESCALATED)
+        s->e->nodes[n].sentence = (uint8_t)sentence;
 }
 
 static void review(struct step *s, uint8_t n)
@@ -122,7 +133,12 @@ static void review(struct step *s, uint8_t n)
     bool is_fencing = node->state == HF_NODE_FENCING;
     bool is_needed_now = is_needed(s->e, n);
     if (is_fencing && !is_needed_now) {
-        call_off(s, n);
+        fence_call_off(s, n);
+        return;
+    }
+    bool is_sentenced = node->sentence != SENTENCE_NONE;
+    if (is_fencing && is_sentenced && node->is_present && !fence_keeps_quorum(s->e, n)) {
+        withhold(s, n);
         return;
     }
     if (!is_needed_now || node->state == HF_NODE_DEAD || s->e->group.nodes[n].fence_levels == 0)

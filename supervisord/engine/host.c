@@ -190,8 +190,12 @@ static void came(struct step *s, uint8_t n, const struct hf_member *m)
     node->is_present = node->in_ring = true;
     node->boot = m->boot;
     node->incarnation = m->incarnation;
-    if (was_present && !is_new_boot && !is_new_daemon)
+    if (was_present && !is_new_boot && !is_new_daemon) {
+        /* It has just greeted: whatever was held against its silence is over. */
+        if (node->state != HF_NODE_FENCING || node->sentence == SENTENCE_NONE)
+            node_apply(s, n, HF_NE_HEARD, HF_WHY_HEARD_AGAIN, 0);
         return;
+    }
     node->vm_watch_known = node->link_fit = false;
     if (was_dead && !is_new_boot && boot_is_known(&node->boot))
         step_note_node(s, n, node->state, HF_WHY_HEARD_AFTER_PROOF, 0);

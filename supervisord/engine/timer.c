@@ -65,6 +65,10 @@ static bool node_timer(struct step *s, uint8_t n, hf_node from, struct hf_token 
     if (!is_due(&node->timer, token))
         return false;
     enum purpose purpose = node->timer.purpose;
+    if (purpose == FOR_GRACE && from.ix == n) {
+        step_answer(s, false, HF_WHY_ALREADY); /* who speaks is no witness to his own silence */
+        return true;
+    }
     if (!ran_out(s, &node->timer, from))
         return true;
     if (purpose == FOR_GRACE) {

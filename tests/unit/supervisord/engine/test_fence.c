@@ -90,6 +90,18 @@ START_TEST(an_operator_may_fence_a_member_but_not_the_quorum)
 }
 END_TEST
 
+START_TEST(an_order_against_a_member_is_withheld_when_another_is_lost)
+{
+    form(4);
+    order(HF_ORDER_FENCE, 3, 0);
+    ck_node(3, HF_NODE_FENCING);
+    struct hf_token token = t.e.nodes[3].order;
+    host_gone(2);
+    ck_node(3, HF_NODE_JOINING);
+    ck_assert(!engine_is_live(&t.e, token));
+}
+END_TEST
+
 START_TEST(a_persons_word_counts_only_for_who_is_not_heard)
 {
     form(3);
@@ -116,6 +128,16 @@ START_TEST(disarming_calls_a_fence_off)
     order(HF_ORDER_DISARM, 0xff, 0);
     ck_node(2, HF_NODE_LOST);
     ck_assert(!engine_is_live(&t.e, token));
+}
+END_TEST
+
+START_TEST(disarming_pardons_a_member)
+{
+    form(3);
+    order(HF_ORDER_FENCE, 2, 0);
+    ck_node(2, HF_NODE_FENCING);
+    order(HF_ORDER_DISARM, 0xff, 0);
+    ck_node(2, HF_NODE_JOINING);
 }
 END_TEST
 
@@ -160,7 +182,9 @@ HF_TEST_MAIN("engine/fence", HF_CASE(a_lost_node_nobody_waits_for_is_left_alone)
              HF_CASE(another_takes_over_when_the_executor_leaves),
              HF_CASE(only_the_executors_word_counts),
              HF_CASE(an_operator_may_fence_a_member_but_not_the_quorum),
+             HF_CASE(an_order_against_a_member_is_withheld_when_another_is_lost),
              HF_CASE(a_persons_word_counts_only_for_who_is_not_heard),
              HF_CASE(disarming_calls_a_fence_off),
+             HF_CASE(disarming_pardons_a_member),
              HF_CASE(a_vm_not_wanted_any_more_needs_nobodys_death),
              HF_CASE(a_second_level_follows_at_once))

@@ -157,6 +157,33 @@ START_TEST(a_mute_daemon_gets_its_grace_and_is_forgiven)
 }
 END_TEST
 
+START_TEST(nobody_is_witness_to_his_own_silence)
+{
+    form(3);
+    running_on(plain("a"), 2);
+    beat(2, false);
+    struct hf_token grace = t.e.nodes[2].timer.token;
+    expired(2, grace);
+    expired(0, grace);
+    ck_node(2, HF_NODE_SILENT);
+    expired(1, grace);
+    ck_node(2, HF_NODE_FENCING);
+}
+END_TEST
+
+START_TEST(who_greets_is_silent_no_more)
+{
+    form(3);
+    hf_vm_uid uid = running_on(plain("a"), 2);
+    beat(2, false);
+    ck_node(2, HF_NODE_SILENT);
+    members(false);
+    ck_node(2, HF_NODE_JOINING);
+    inventory(2, (hf_vm_uid[]){uid, 0});
+    ck_node(2, HF_NODE_MEMBER);
+}
+END_TEST
+
 START_TEST(one_who_beats_after_his_proof_is_told_of)
 {
     form(3);
@@ -184,4 +211,6 @@ HF_TEST_MAIN("engine/host",
              HF_CASE(a_cold_start_waits_for_the_others_before_it_fences),
              HF_CASE(a_cold_start_with_everybody_back_starts_what_ran),
              HF_CASE(a_mute_daemon_gets_its_grace_and_is_forgiven),
+             HF_CASE(nobody_is_witness_to_his_own_silence),
+             HF_CASE(who_greets_is_silent_no_more),
              HF_CASE(one_who_beats_after_his_proof_is_told_of))
