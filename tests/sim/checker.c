@@ -78,6 +78,7 @@ bool checker_vm_starts(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_n
     v->started_at = s->now;
     v->ended_on_purpose = by_hand;
     s->check.starts++;
+    v->starts++;
     return true;
 }
 
@@ -124,6 +125,13 @@ void checker_start_failed(struct sim *s, hf_vm_uid uid)
     s->check.vm[uid].crashes++;
 }
 
+void checker_host_off(struct sim *s, hf_node n)
+{
+    for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++)
+        if (hf_node_same(s->check.vm[uid].last_host, n) && s->check.vm[uid].is_over)
+            s->check.vm[uid].over_told = true; /* whatever its agent knew, nothing runs there */
+}
+
 void checker_host_on(struct sim *s, hf_node n)
 {
     struct checker_fence *f = &s->check.fence[n.ix];
@@ -164,6 +172,14 @@ static void forget_holds(struct sim *s, hf_node n)
         s->check.step[i].holds &= (hf_nodes)~hf_bit(n);
 }
 
+/* Is this view over for n's corosync, though n does not know it yet? */
+static bool has_left(const struct sim *s, hf_node n, struct hf_view view)
+{
+    const struct corosync *c = &s->totem.coro[n.ix];
+    return c->ring >= RINGS_MAX || !hf_view_same(s->totem.ring[c->ring].id, view) ||
+           s->totem.ring[c->ring].is_stalled;
+}
+
 /* True: n is the one that makes it a majority. */
 static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
                          const struct hf_event *ev, const struct engine_out *out)
@@ -189,6 +205,10 @@ static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
         }
     }
     bool was_majority = sim_is_majority(s, step->did);
+    if (step->decision != decision && !was_majority && has_left(s, n, group.view)) {
+        step->seq = 0; /* beyond a hole at the end of a ring everybody has his own messages only */
+        return false;
+    }
     step->did |= hf_bit(n);
     step->holds |= hf_bit(n);
     if (step->decision != decision)
@@ -309,6 +329,7 @@ static void relearn(struct sim *s, const struct engine *e)
         struct hf_vm_view view = engine_vm(e, vm);
         learn_vm(s, view.def, uid, view.desire == HF_WANT_RUNNING);
         v->bad_starts = 0;
+        v->was_relearned = true;
         if (view.state == HF_VM_HELD)
             v->ended_on_purpose = true;
         if (view.state == HF_VM_FAILED)
@@ -442,12 +463,17 @@ static void check_fence(struct sim *s, hf_node n, const struct hf_effect *fx)
     if (!sim_is_majority(s, left))
         sim_fail(s, "S9: fencing node %u leaves node %u without a majority", target.ix, n.ix);
     int64_t gap = s->now - f->at;
-    f->quick = f->at != 0 && gap < SIM_MS(s->opt.policy.fence_retry_ms[0]) / 2 ? f->quick + 1 : 0;
+    uint32_t pause = s->opt.policy.fence_retry_ms[0];
+    for (unsigned i = 1; i < s->opt.policy.fence_retry_count; i++)
+        if (s->opt.policy.fence_retry_ms[i] < pause)
+            pause = s->opt.policy.fence_retry_ms[i];
+    f->quick = f->at != 0 && gap < SIM_MS(pause) / 2 ? f->quick + 1 : 0;
     if (f->quick > 2u * s->opt.fence_levels + s->opt.nodes + 4u)
         sim_fail(s, "L4: node %u is fenced %u times in a row without a pause", target.ix, f->quick);
     f->token = fx->token;
     f->at = s->now;
     s->check.fences++;
+    f->count++;
 }
 
 void checker_effect(struct sim *s, hf_node n, const struct hf_effect *fx)
@@ -539,15 +565,16 @@ static bool has_room(struct sim *s, const struct checker_vm *v, hf_node n, const
     return used + v->def.memory_mib <= total;
 }
 
+static bool is_held(const struct engine *e, hf_vm_uid uid)
+{
+    hf_vm vm = engine_vm_by_uid(e, uid);
+    return vm.ix < HF_VMS_MAX && engine_vm(e, vm).state == HF_VM_HELD;
+}
+
 static bool is_excused(struct sim *s, hf_vm_uid uid, hf_nodes core, const struct engine *e)
 {
     const struct checker_vm *v = &s->check.vm[uid];
-    struct hf_vm_view view = {0};
-    for (unsigned i = 0; i < HF_VMS_MAX; i++) {
-        struct hf_vm_view at = engine_vm(e, (hf_vm){(uint16_t)i});
-        if (at.is_used && at.uid == uid)
-            view = at;
-    }
+    struct hf_vm_view view = engine_vm(e, engine_vm_by_uid(e, uid));
     if (view.state == HF_VM_FAILED)
         return v->crashes >= v->def.restarts_max;
     if (view.state != HF_VM_UNPLACEABLE)
@@ -568,11 +595,11 @@ bool checker_is_content(struct sim *s, hf_nodes core, char *why, size_t cap)
         bool runs = world_running_on(s, uid) != 0;
         if (!v->is_added || v->ended_on_purpose || runs == v->wants_run)
             continue;
+        if (v->was_relearned && runs && is_held(e, uid))
+            continue; /* its start was in a history that is gone: found running, a person decides */
         if (v->wants_run && is_excused(s, uid, core, e))
             continue;
-        struct hf_vm_view view = {0};
-        for (unsigned i = 0; i < HF_VMS_MAX && view.uid != uid; i++)
-            view = engine_vm(e, (hf_vm){(uint16_t)i});
+        struct hf_vm_view view = engine_vm(e, engine_vm_by_uid(e, uid));
         snprintf(why, cap, "L1: vm %u should %s; the engine says %s (%s), possible %02x", uid,
                  v->wants_run ? "run" : "be stopped", hf_vm_state_name(view.state),
                  hf_reason_name(view.why), view.possible);

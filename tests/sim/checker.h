@@ -30,11 +30,13 @@ struct checker_step {
 struct checker_vm {
     bool is_added;
     bool wants_run;
+    bool was_relearned;     /* orders about it may have been lost with a history */
     bool ended_on_purpose;  /* last end by hand or by the guest, or started by hand */
     hf_node last_host;      /* of the newest process */
     uint32_t last_start_no;
     bool is_over;           /* that process has ended */
     bool over_told;         /* and its host's agent has said so, or its host lost power */
+    uint32_t starts;
     uint32_t bad_starts;    /* ordered starts since it was stable or an order */
     int64_t started_at;
     uint32_t crashes;       /* since an operator's order */
@@ -44,6 +46,7 @@ struct checker_vm {
 struct checker_fence {
     struct hf_token token;     /* newest that was performed */
     int64_t at;
+    uint32_t count;
     uint32_t quick;            /* attempts in a row without a pause */
     bool is_proved;            /* the group knows that a run ended well; it has not been on since */
     int64_t proved_at;
@@ -79,6 +82,7 @@ struct node_report;
 void checker_told(struct sim *s, hf_node n, const struct node_report *report);
 /* A start ended without a running VM: refused, or nobody knew in time. */
 void checker_start_failed(struct sim *s, hf_vm_uid uid);
+void checker_host_off(struct sim *s, hf_node n);
 void checker_host_on(struct sim *s, hf_node n);
 void checker_stop_unproved(struct sim *s, hf_node n);
 void checker_stop_proved(struct sim *s, hf_node n);

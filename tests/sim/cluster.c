@@ -167,12 +167,18 @@ void totem_client(struct sim *s, hf_node n)
 
 /* ---- delivery within a ring ---- */
 
+static unsigned sender_of(const struct sim *s, const struct message *m)
+{
+    unsigned from = 0;
+    while (from < s->opt.nodes && s->group.nodes[from].nodeid != m->nodeid)
+        from++;
+    return from;
+}
+
 static void deliver_entry(struct sim *s, unsigned n, struct message *m)
 {
     struct corosync *c = &s->totem.coro[n];
-    unsigned from = hf_nodes_first(sim_all(s)).ix;
-    while (from < s->opt.nodes && s->group.nodes[from].nodeid != m->nodeid)
-        from++;
+    unsigned from = sender_of(s, m);
     switch (m->kind) {
     case MESSAGE_JOIN:
         c->peers[from] = m->pid;
@@ -203,9 +209,7 @@ static void receive(struct sim *s, unsigned n, uint32_t upto, bool is_recovery)
     struct ring *r = ring_of(s, n);
     while (c->got < upto) {
         struct message *m = r->log.at[c->got];
-        unsigned from = 0;
-        while (from < s->opt.nodes && s->group.nodes[from].nodeid != m->nodeid)
-            from++;
+        unsigned from = sender_of(s, m);
         if (!is_recovery && from != n && r->is_stalled && !hears(s, n, from))
             c->has_hole = true; /* not before somebody sends it again */
         if (c->has_hole && !is_recovery)
@@ -413,20 +417,29 @@ static uint8_t ring_new(struct sim *s)
     abort(); /* at most one ring a node is in use, and those are released at once */
 }
 
+/* Recovery: what one of `part` has, all of `part` get. Beyond a hole only their own messages can be
+ * had; what others sent there is lost to them. */
+static void flush_ring(struct sim *s, struct ring *r, hf_nodes part)
+{
+    uint32_t most = 0;
+    for (unsigned n = 0; n < s->opt.nodes; n++)
+        if ((part >> n & 1u) && ring_of(s, n) == r && s->totem.coro[n].got > most)
+            most = s->totem.coro[n].got;
+    for (unsigned n = 0; n < s->opt.nodes; n++) {
+        if ((part >> n & 1u) == 0 || ring_of(s, n) != r)
+            continue;
+        receive(s, n, most, true);
+        for (uint32_t i = most; i < r->log.count; i++)
+            if (part >> sender_of(s, r->log.at[i]) & 1u)
+                deliver_entry(s, n, r->log.at[i]);
+    }
+}
+
 static void flush_old(struct sim *s, hf_nodes part)
 {
-    for (uint8_t i = 0; i < RINGS_MAX; i++) {
-        struct ring *r = &s->totem.ring[i];
-        uint32_t most = 0;
-        if (!r->is_used)
-            continue;
-        for (unsigned n = 0; n < s->opt.nodes; n++)
-            if ((part >> n & 1u) && ring_of(s, n) == r && s->totem.coro[n].got > most)
-                most = s->totem.coro[n].got;
-        for (unsigned n = 0; n < s->opt.nodes; n++)
-            if ((part >> n & 1u) && ring_of(s, n) == r)
-                receive(s, n, most, true);
-    }
+    for (uint8_t i = 0; i < RINGS_MAX; i++)
+        if (s->totem.ring[i].is_used)
+            flush_ring(s, &s->totem.ring[i], part);
 }
 
 /* The joinlist of the new ring; whoever was in the list and is not in the ring may stay as a ghost. */

@@ -80,6 +80,12 @@ static void port_stepped(void *user, const struct engine *e, const struct hf_eve
     if (d->journal != NULL)
         replay_write_event(d->journal, e, ev, out);
     checker_stepped(s, d->me, e, ev, out);
+    for (uint32_t i = 0; i < out->changes_count; i++)
+        if (out->changes[i].subject == HF_SUBJECT_NODE && out->changes[i].ix == d->me.ix &&
+            out->changes[i].was != HF_NODE_JOINING && out->changes[i].now == HF_NODE_JOINING) {
+            node_facts(s, d->me); /* the group starts afresh with us: it needs to be told */
+            world_tell_inventory(s, d->me);
+        }
     if (!d->disk_hangs && ++d->unsaved > s->opt.journal_lag)
         store(d, e);
 }

@@ -206,6 +206,9 @@ static hf_nodes draw_core(struct sim *s)
 {
     hf_nodes core = 0;
     unsigned want = s->opt.nodes / 2u + 1u + (unsigned)sim_between(s, 0, (s->opt.nodes - 1) / 2);
+    for (unsigned n = 0; n < s->opt.nodes; n++)
+        if (s->node[n].is_damaged)
+            return sim_all(s); /* with one disk gone the group may need all others */
     while (hf_nodes_count(core) < want)
         core |= (hf_nodes)(1u << sim_between(s, 0, s->opt.nodes - 1));
     return core;

@@ -60,7 +60,9 @@ void world_power_off(struct sim *s, hf_node n, const char *why)
             world_vm_end(s, n, uid, VM_END_POWER);
         h->op[uid] = (struct vm_op){.gen = h->op[uid].gen + 1};
         h->create[uid] = (struct vm_create){.gen = h->create[uid].gen + 1};
+        h->started_no[uid] = 0;
     }
+    checker_host_off(s, n);
     h->agent_alive = h->agent_paused = false;
     h->agent_gen++;
     h->libvirt = LIBVIRT_OK;
@@ -309,6 +311,7 @@ static void create(struct sim *s, hf_node n, hf_vm_uid uid)
     struct host *h = &s->world.host[n.ix];
     struct vm_op *op = &h->op[uid];
     struct vm_create *c = &h->create[uid];
+    h->started_no[uid] = op->start_no;
     *c = (struct vm_create){
         .is_going = true, .token = op->token, .start_no = op->start_no, .gen = c->gen + 1};
     int64_t takes = sim_ms(s, 100, s->opt.libvirt_ms);
@@ -327,6 +330,11 @@ static void order_start(struct sim *s, hf_node n, const struct hf_effect *fx)
                          .gen = op->gen + 1};
     if (h->create[uid].is_going)
         return; /* an older create: its end decides */
+    if (!p->is_running && op->start_no <= h->started_no[uid]) {
+        op_end(s, n, uid, HF_OUT_DONE); /* never twice; it has ended since, and that is told */
+        tell_seen(s, n, uid, op->start_no, HF_SEEN_CRASHED);
+        return;
+    }
     if (p->is_running) {
         bool is_it = p->start_no == op->start_no;
         if (!is_it)
