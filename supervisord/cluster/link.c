@@ -96,8 +96,8 @@ static void end_child(struct link *l, const char *why, hf_time now)
     if (was_steady)
         l->backoff_ms = LINK_BACKOFF_FIRST_MS;
     l->retry_at = hf_time_add_ms(now, l->backoff_ms);
-    l->backoff_ms = l->backoff_ms * 2 < LINK_BACKOFF_MAX_MS ? l->backoff_ms * 2
-                                                            : LINK_BACKOFF_MAX_MS;
+    l->backoff_ms =
+        l->backoff_ms * 2 < LINK_BACKOFF_MAX_MS ? l->backoff_ms * 2 : LINK_BACKOFF_MAX_MS;
     l->ports.apart(l->ports.user, why);
 }
 
@@ -181,8 +181,8 @@ static void flush(struct link *l, hf_time now)
     struct hf_err err;
 
     while (l->fd >= 0 && l->queue_count > 0) {
-        enum hf_code code = door_send(l->fd, l->queue[l->queue_first],
-                                      l->queue_len[l->queue_first], -1, &err);
+        enum hf_code code =
+            door_send(l->fd, l->queue[l->queue_first], l->queue_len[l->queue_first], -1, &err);
 
         if (code == HF_EAGAIN)
             return;
@@ -324,8 +324,10 @@ void link_run(struct link *l, hf_time now)
         read_frames(l, now);
     flush(l, now);
     if (l->fd >= 0 && hf_time_reached(now, stalled_at(l))) {
-        end_child(l, l->has_joined ? "link: nothing of ours comes back from corosync"
-                                   : "link: no answer from corosync", now);
+        end_child(l,
+                  l->has_joined ? "link: nothing of ours comes back from corosync"
+                                : "link: no answer from corosync",
+                  now);
         return;
     }
     if (l->fd < 0 && hf_time_reached(now, l->retry_at)) {

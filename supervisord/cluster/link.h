@@ -1,8 +1,8 @@
 /* link.h - the daemon's side of holdfast-link, the child that alone talks to corosync.
- * Synchronous corosync calls have no timeout (faults.md findings 2 and 3), so they happen in a process
- * that may hang: it is given a bounded number of messages and is killed and started again when it
- * is dead, mad, or when nothing of ours comes back. Never blocks. No event loop inside: the owner
- * polls link_fd() and calls link_tick() at link_deadline(). One owner, one thread. */
+ * Synchronous corosync calls have no timeout (faults.md findings 2 and 3), so they happen in a
+ * process that may hang: it is given a bounded number of messages and is killed and started again
+ * when it is dead, mad, or when nothing of ours comes back. Never blocks. No event loop inside: the
+ * owner polls link_fd() and calls link_tick() at link_deadline(). One owner, one thread. */
 #ifndef SUPERVISORD_CLUSTER_LINK_H
 #define SUPERVISORD_CLUSTER_LINK_H
 
@@ -16,7 +16,7 @@
 #include "supervisord/cluster/link_frame.h"
 
 enum {
-    LINK_QUEUE_MAX = 128,       /* twice what a replica may have in flight, probes included */
+    LINK_QUEUE_MAX = 128, /* twice what a replica may have in flight, probes included */
     LINK_BACKOFF_FIRST_MS = 100,
     LINK_BACKOFF_MAX_MS = 5000, /* faults.md 2.2 */
     LINK_JOIN_WAIT_MS = 20000,  /* a link that has not joined by then hangs in a call */
@@ -36,22 +36,22 @@ struct link_ports {
 struct link {
     char path[256], group[160];
     struct link_ports ports;
-    int fd;                  /* -1: no child */
+    int fd; /* -1: no child */
     pid_t pid;
     pid_t dying[LINK_DYING_MAX];
-    bool has_joined;         /* this child has told a membership */
-    bool is_ended;           /* set while a frame is being read: stop reading this child */
-    uint32_t nodeid;         /* own, as this child said; 0 = not known */
+    bool has_joined; /* this child has told a membership */
+    bool is_ended;   /* set while a frame is being read: stop reading this child */
+    uint32_t nodeid; /* own, as this child said; 0 = not known */
     hf_time started, retry_at;
     uint32_t backoff_ms;
-    unsigned outstanding;    /* multicasts given and not delivered back */
+    unsigned outstanding;           /* multicasts given and not delivered back */
     uint32_t given[LINK_QUEUE_MAX]; /* their CRCs: one that comes back settles all before it */
     uint64_t given_count;
-    hf_time waiting_since;   /* nothing of ours has come back since */
-    hf_time reap_at;         /* look after the dying */
+    hf_time waiting_since; /* nothing of ours has come back since */
+    hf_time reap_at;       /* look after the dying */
     unsigned spawned, killed;
     unsigned queue_first, queue_count;
-    uint64_t dropped;        /* multicasts that found no child or no room */
+    uint64_t dropped; /* multicasts that found no child or no room */
     size_t queue_len[LINK_QUEUE_MAX];
     struct link_frame frame; /* the one being read */
     uint8_t record[LINK_FRAME_MAX];
@@ -65,8 +65,8 @@ enum hf_code link_init(struct link *l, const char *path, const char *cluster,
 /* Kill the child and forget it. */
 void link_close(struct link *l);
 
-int link_fd(const struct link *l);            /* -1: nothing to poll */
-bool link_wants_write(const struct link *l);  /* poll for writing, too */
+int link_fd(const struct link *l);           /* -1: nothing to poll */
+bool link_wants_write(const struct link *l); /* poll for writing, too */
 hf_time link_deadline(const struct link *l);
 /* The fd is readable or writable, or the deadline is reached. Calls the ports. */
 void link_run(struct link *l, hf_time now);

@@ -1,7 +1,8 @@
-/* replica.h - one member of the replicated engine: who takes part, from which state, in which order.
- * Pure: it is told what corosync delivers and what time it is, and answers through ports. The daemon
- * and the simulator run the same object. It never blocks, never allocates, never acts on a view it is
- * not quorate in, and trusts no byte of a message. The protocol is told in cluster/README.md. */
+/* replica.h - one member of the replicated engine: who takes part, from which state, in which
+ * order. Pure: it is told what corosync delivers and what time it is, and answers through ports.
+ * The daemon and the simulator run the same object. It never blocks, never allocates, never acts on
+ * a view it is not quorate in, and trusts no byte of a message. The protocol is told in
+ * cluster/README.md. */
 #ifndef SUPERVISORD_CLUSTER_REPLICA_H
 #define SUPERVISORD_CLUSTER_REPLICA_H
 
@@ -18,23 +19,23 @@ struct replica; /* replica_size() bytes, 8-aligned */
 size_t replica_size(void);
 
 enum replica_phase {
-    REPLICA_APART = 0,  /* no corosync, or not joined: nothing is known */
-    REPLICA_GREETING,   /* a new membership: hellos are on their way */
-    REPLICA_COPYING,    /* the donor sends the state */
-    REPLICA_FROZEN,     /* greeted, but not a majority: no state changes at all */
-    REPLICA_SYNCED,     /* quorate, same state as every participant: events apply */
-    REPLICA_STOPPED,    /* diverged or unknown version: out for good, a person must look */
+    REPLICA_APART = 0, /* no corosync, or not joined: nothing is known */
+    REPLICA_GREETING,  /* a new membership: hellos are on their way */
+    REPLICA_COPYING,   /* the donor sends the state */
+    REPLICA_FROZEN,    /* greeted, but not a majority: no state changes at all */
+    REPLICA_SYNCED,    /* quorate, same state as every participant: events apply */
+    REPLICA_STOPPED,   /* diverged or unknown version: out for good, a person must look */
     REPLICA_PHASES
 };
 
 struct replica_settings {
-    uint32_t nodeid;            /* own corosync node id */
+    uint32_t nodeid; /* own corosync node id */
     struct hf_boot boot;
-    uint64_t incarnation;       /* rises with every start within a boot (CLOCK_BOOTTIME ns) */
+    uint64_t incarnation;        /* rises with every start within a boot (CLOCK_BOOTTIME ns) */
     const struct hf_group *file; /* own cluster file: copied */
     uint32_t beat_ms, mute_after_ms;
-    uint32_t hello_wait_ms;     /* a member that has not greeted by then is left out; 1000 */
-    uint32_t resend_ms;         /* an own message not delivered back by then goes again; 2000 */
+    uint32_t hello_wait_ms; /* a member that has not greeted by then is left out; 1000 */
+    uint32_t resend_ms;     /* an own message not delivered back by then goes again; 2000 */
 };
 
 /* One CPG group member as corosync reports it. */
@@ -44,11 +45,13 @@ struct replica_peer {
 
 struct replica_ports {
     void *user;
-    /* Give bytes (<= HF_GROUP_MESSAGE_MAX) to corosync. At most HF_IN_FLIGHT_MAX are outstanding. */
+    /* Give bytes (<= HF_GROUP_MESSAGE_MAX) to corosync. At most HF_IN_FLIGHT_MAX are outstanding.
+     */
     void (*mcast)(void *user, const void *bytes, size_t len);
     /* An event was applied to the engine (also refused ones). is_mine: it was submitted here, with
-     * `cookie`. `e` is the state after it; borrowed, as ev and out are, for the call. Comes a second
-     * time for the same cookie when a partition took the first one back with all its effects. */
+     * `cookie`. `e` is the state after it; borrowed, as ev and out are, for the call. Comes a
+     * second time for the same cookie when a partition took the first one back with all its
+     * effects. */
     void (*stepped)(void *user, const struct engine *e, const struct hf_event *ev,
                     const struct engine_out *out, bool is_mine, uint64_t cookie);
     /* A whole state was taken over (a snapshot, the disk's, or a fresh one): journal it, reread
@@ -79,7 +82,8 @@ enum hf_code replica_restore(struct replica *r, const uint8_t *bytes, size_t len
 /* ---- what corosync says ---- */
 
 /* CPG membership changed, or the totem ring: `peers` is the CPG group's member list, `ring` the
- * totem ring's node ids of the view. A peer whose nodeid is not in the ring is a ghost: not counted. */
+ * totem ring's node ids of the view. A peer whose nodeid is not in the ring is a ghost: not
+ * counted. */
 void replica_members(struct replica *r, struct hf_view view, const struct replica_peer *peers,
                      size_t peers_count, const uint32_t *ring, size_t ring_count, hf_time now);
 void replica_deliver(struct replica *r, uint32_t nodeid, uint32_t pid, const uint8_t *bytes,
@@ -106,12 +110,12 @@ hf_time replica_deadline(const struct replica *r);
 struct replica_view {
     enum replica_phase phase;
     struct hf_view view;
-    uint32_t round;             /* of greeting in this membership */
-    hf_nodes participants;      /* by node index of the running configuration */
-    uint32_t ghosts;            /* CPG members outside the ring */
+    uint32_t round;        /* of greeting in this membership */
+    hf_nodes participants; /* by node index of the running configuration */
+    uint32_t ghosts;       /* CPG members outside the ring */
     uint32_t in_flight, queued;
     uint64_t resent, dropped_old_view, dropped_bad, dropped_gap, duplicates;
-    hf_time newest_echoed;      /* send time of our newest beat echoed by another participant */
+    hf_time newest_echoed;       /* send time of our newest beat echoed by another participant */
     hf_time heard[HF_NODES_MAX]; /* when each node's last beat was delivered */
 };
 const struct engine *replica_engine(const struct replica *r); /* NULL when it has no state */

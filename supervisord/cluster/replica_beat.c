@@ -1,4 +1,5 @@
-/* Beats: who is there, whether all compute the same, and how fresh our own place in the group is. */
+/* Beats: who is there, whether all compute the same, and how fresh our own place in the group is.
+ */
 #include "supervisord/cluster/replica_internal.h"
 
 #include <string.h>
@@ -160,8 +161,7 @@ static void note_delivery(struct replica *r, const struct member *m, uint64_t be
         b->delivered_no = beat_no;
 }
 
-void beat_delivered(struct replica *r, struct member *m, const struct group_beat *beat,
-                    hf_time now)
+void beat_delivered(struct replica *r, struct member *m, const struct group_beat *beat, hf_time now)
 {
     if (r->stage != STAGE_SYNCED || !m->is_participant)
         return;

@@ -45,8 +45,8 @@ static enum hf_code unpack(struct replica *r, struct hf_err *err)
         streams[i].incarnation = hf_get_u64(&reader);
         streams[i].last = hf_get_u64(&reader);
     }
-    if (!r->is_forming && replica_digest_of(engine_digest(replica_spare(r)), streams) !=
-                              r->donor->hello.digest)
+    if (!r->is_forming &&
+        replica_digest_of(engine_digest(replica_spare(r)), streams) != r->donor->hello.digest)
         return hf_err_set(err, HF_EBAD, "snapshot: its digest is not the donor's");
     memcpy(r->streams, streams, sizeof streams);
     return HF_OK;

@@ -148,8 +148,7 @@ static unsigned bring_the_file_of(const struct replica *r, const struct member *
     unsigned count = 0;
 
     for (uint32_t i = 0; i < r->members_count; i++)
-        if (config_same(&r->members[i], of) &&
-            r->members[i].hello.ruleset == of->hello.ruleset)
+        if (config_same(&r->members[i], of) && r->members[i].hello.ruleset == of->hello.ruleset)
             count++;
     return count;
 }

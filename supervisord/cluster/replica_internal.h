@@ -12,15 +12,15 @@
 #include "supervisord/wire/group.h"
 
 enum {
-    MEMBERS_MAX = 32,       /* group members looked at; configured nodes are at most 8 */
-    RING_MAX = 64,          /* totem node ids looked at */
-    NUMBERS_KEPT = 64,      /* send times of own multicasts, HF_IN_FLIGHT_MAX and as many probes */
-    ROOM_FOR_CONTROL = 4,   /* of the messages in flight: never taken by events, state or sides */
-    BEATS_KEPT = 4,         /* deliveries of each node's beats that are compared */
-    LOADS_MAX = 3,          /* refused snapshots in one membership before we keep quiet */
-    AGREEMENTS_MAX = 3,     /* agreements without a majority in one membership before freezing */
+    MEMBERS_MAX = 32,     /* group members looked at; configured nodes are at most 8 */
+    RING_MAX = 64,        /* totem node ids looked at */
+    NUMBERS_KEPT = 64,    /* send times of own multicasts, HF_IN_FLIGHT_MAX and as many probes */
+    ROOM_FOR_CONTROL = 4, /* of the messages in flight: never taken by events, state or sides */
+    BEATS_KEPT = 4,       /* deliveries of each node's beats that are compared */
+    LOADS_MAX = 3,        /* refused snapshots in one membership before we keep quiet */
+    AGREEMENTS_MAX = 3,   /* agreements without a majority in one membership before freezing */
     OUTBOX_BYTES = 512 << 10, /* own events waiting: most are under 100 bytes */
-    SMALL_CHUNK = 1000,     /* from the second round on: passes where large packets are lost */
+    SMALL_CHUNK = 1000,       /* from the second round on: passes where large packets are lost */
 };
 
 _Static_assert(NUMBERS_KEPT >= 2 * HF_IN_FLIGHT_MAX, "send times of everything in flight");
@@ -29,29 +29,29 @@ _Static_assert(NUMBERS_KEPT >= 2 * HF_IN_FLIGHT_MAX, "send times of everything i
 
 /* What we do; the phase is what we tell. */
 enum stage {
-    STAGE_OUT = 0,  /* apart or stopped */
-    STAGE_GREET,    /* waiting for hellos */
-    STAGE_AGREE,    /* waiting for every greeted member to hold the chosen state */
+    STAGE_OUT = 0, /* apart or stopped */
+    STAGE_GREET,   /* waiting for hellos */
+    STAGE_AGREE,   /* waiting for every greeted member to hold the chosen state */
     STAGE_SYNCED,
-    STAGE_FROZEN,   /* greeted, no majority (or the group disagrees about its state) */
-    STAGE_OUTSIDE,  /* the others go on without us */
-    STAGE_DOUBT,    /* we may have missed a message: nothing counts until the next round */
+    STAGE_FROZEN,  /* greeted, no majority (or the group disagrees about its state) */
+    STAGE_OUTSIDE, /* the others go on without us */
+    STAGE_DOUBT,   /* we may have missed a message: nothing counts until the next round */
 };
 
 struct member {
     uint32_t nodeid, pid;
-    bool is_foreign;        /* speaks a version we do not */
-    bool has_hello;         /* in this round */
-    bool is_counted;        /* greeted, in the state's group, same rules: takes part if it agrees */
+    bool is_foreign; /* speaks a version we do not */
+    bool has_hello;  /* in this round */
+    bool is_counted; /* greeted, in the state's group, same rules: takes part if it agrees */
     bool has_ready, is_ok;
-    struct hf_boot boot;    /* from its hello */
+    struct hf_boot boot; /* from its hello */
     uint64_t incarnation;
     struct group_hello hello;
-    uint64_t oldest;        /* from its ready */
-    bool is_participant;    /* of the synchronised session */
-    hf_node node;           /* when participant */
-    uint64_t acked;         /* everything up to here is applied there, in this session */
-    uint64_t echoed_no;     /* our newest beat that it says was delivered to it */
+    uint64_t oldest;     /* from its ready */
+    bool is_participant; /* of the synchronised session */
+    hf_node node;        /* when participant */
+    uint64_t acked;      /* everything up to here is applied there, in this session */
+    uint64_t echoed_no;  /* our newest beat that it says was delivered to it */
 };
 
 /* Last event applied of each node's daemon: part of the replicated state. */
@@ -63,24 +63,24 @@ struct stream {
 
 struct outbox_entry {
     uint64_t sender_seq, cookie;
-    uint64_t applied_at;    /* engine sequence number; 0 = not applied yet */
+    uint64_t applied_at; /* engine sequence number; 0 = not applied yet */
     uint32_t at, len;
 };
 
 struct outbox {
     struct outbox_entry entry[HF_OUTBOX_MAX];
-    uint32_t head, count;   /* ring; the oldest is entry[head] */
-    uint32_t next;          /* offset from head of the next one to multicast */
-    uint32_t bytes_tail;    /* end of the newest one's bytes */
-    uint64_t next_seq;      /* of the next submission */
-    uint64_t again_number;  /* first multicast number of the last going back */
-    hf_time resend_due;     /* REPLICA_NEVER while nothing waits for its delivery */
+    uint32_t head, count;  /* ring; the oldest is entry[head] */
+    uint32_t next;         /* offset from head of the next one to multicast */
+    uint32_t bytes_tail;   /* end of the newest one's bytes */
+    uint64_t next_seq;     /* of the next submission */
+    uint64_t again_number; /* first multicast number of the last going back */
+    hf_time resend_due;    /* REPLICA_NEVER while nothing waits for its delivery */
 };
 
 /* One delivery of a beat: the digests that participants computed there. */
 struct beat_point {
-    uint64_t no;            /* 0 = empty */
-    uint64_t digest;        /* ours */
+    uint64_t no;     /* 0 = empty */
+    uint64_t digest; /* ours */
     hf_nodes reported;
     uint64_t by[HF_NODES_MAX];
 };
@@ -88,15 +88,15 @@ struct beat_point {
 struct beats {
     uint64_t next_no;
     hf_time next_due;
-    hf_time sent[NUMBERS_KEPT];    /* by beat number */
-    uint64_t delivered_no;         /* newest of ours delivered back in this session */
+    hf_time sent[NUMBERS_KEPT]; /* by beat number */
+    uint64_t delivered_no;      /* newest of ours delivered back in this session */
     hf_time newest_echoed;
     struct beat_point point[HF_NODES_MAX][BEATS_KEPT];
     uint64_t newest_no[HF_NODES_MAX];
     hf_time heard[HF_NODES_MAX];
     hf_time back_since[HF_NODES_MAX];
-    hf_time said[HF_NODES_MAX];    /* when we last submitted something about it */
-    hf_nodes muted;                /* by applied events of this session */
+    hf_time said[HF_NODES_MAX]; /* when we last submitted something about it */
+    hf_nodes muted;             /* by applied events of this session */
 };
 
 struct counters {
@@ -111,7 +111,7 @@ struct replica {
     enum replica_phase phase;
     enum stage stage;
     hf_time now_last, stage_due;
-    bool was_in_view;       /* a view has been seen: too late for replica_restore */
+    bool was_in_view; /* a view has been seen: too late for replica_restore */
 
     /* the membership */
     struct hf_view view;
@@ -125,36 +125,36 @@ struct replica {
 
     /* the choice at the end of a greeting */
     struct member *donor;
-    uint8_t configured;     /* nodes of the chosen state's group */
-    bool is_forming;        /* nobody brought a state: from the file */
-    bool is_cold;           /* nobody brought a live one */
-    bool is_late;           /* outside only because our hello or ready came too late */
-    uint64_t epoch;         /* promised to this session */
-    uint64_t promised;      /* highest ever promised */
+    uint8_t configured; /* nodes of the chosen state's group */
+    bool is_forming;    /* nobody brought a state: from the file */
+    bool is_cold;       /* nobody brought a live one */
+    bool is_late;       /* outside only because our hello or ready came too late */
+    uint64_t epoch;     /* promised to this session */
+    uint64_t promised;  /* highest ever promised */
 
     /* the state */
     enum group_state_kind kind;
-    bool is_replaced;       /* not yet told through ports.replaced */
-    unsigned engine_ix;     /* which of the two engines is the state; the other is spare */
+    bool is_replaced;   /* not yet told through ports.replaced */
+    unsigned engine_ix; /* which of the two engines is the state; the other is spare */
     hf_node self_node;
     struct stream streams[HF_NODES_MAX];
     uint64_t digest_seq, digest_kept; /* engine digest, kept until the next step */
     bool has_digest;
 
     /* the transfer */
-    bool is_copying;        /* somebody lacks the state */
-    bool has_chosen;        /* we hold it */
+    bool is_copying;                         /* somebody lacks the state */
+    bool has_chosen;                         /* we hold it */
     uint32_t snap_total, snap_at, snap_have; /* donor: next to send; others: received */
 
     /* acknowledgements and effects */
-    uint64_t stable;        /* applied on a majority of the configured nodes, in this session */
-    uint64_t released;      /* our orders up to here have been released in this session */
-    uint64_t ordered;       /* newest step with an order of ours */
-    bool owes_all;          /* after a sync: whatever is still wanted of us comes again */
+    uint64_t stable;   /* applied on a majority of the configured nodes, in this session */
+    uint64_t released; /* our orders up to here have been released in this session */
+    uint64_t ordered;  /* newest step with an order of ours */
+    bool owes_all;     /* after a sync: whatever is still wanted of us comes again */
 
     /* what goes out */
     bool wants_hello, wants_ready, ready_ok, wants_go[GROUP_WAITS];
-    uint64_t wants_ack;     /* 0 = none */
+    uint64_t wants_ack; /* 0 = none */
     bool wants_beat;
     bool is_sending;
     uint64_t number_next, number_delivered;
@@ -174,23 +174,23 @@ struct replica {
 };
 
 /* replica.c */
-struct engine *replica_state(struct replica *r);          /* the current one, also when forming */
+struct engine *replica_state(struct replica *r); /* the current one, also when forming */
 struct engine *replica_spare(struct replica *r);
-void replica_state_swapped(struct replica *r);            /* after a swap: what is derived is stale */
+void replica_state_swapped(struct replica *r); /* after a swap: what is derived is stale */
 uint8_t *replica_snap_bytes(struct replica *r);
 uint8_t *replica_outbox_bytes(struct replica *r);
 void replica_enter(struct replica *r, enum stage stage, enum replica_phase phase, const char *why);
 struct group_session replica_session(const struct replica *r);
-unsigned replica_majority(const struct replica *r);       /* of the configured nodes */
-uint64_t replica_digest(struct replica *r);               /* of state and streams */
+unsigned replica_majority(const struct replica *r); /* of the configured nodes */
+uint64_t replica_digest(struct replica *r);         /* of state and streams */
 uint64_t replica_engine_digest(struct replica *r);
 uint64_t replica_digest_of(uint64_t engine_digest, const struct stream streams[HF_NODES_MAX]);
 void replica_doubt(struct replica *r, const char *why);
 void replica_stop(struct replica *r, const char *why);
 
 /* replica_greet.c */
-void greet_begin(struct replica *r, hf_time now);         /* this round, from its start */
-void greet_again(struct replica *r, hf_time now);         /* the next round */
+void greet_begin(struct replica *r, hf_time now); /* this round, from its start */
+void greet_again(struct replica *r, hf_time now); /* the next round */
 void greet_hello(struct replica *r, struct member *m, const struct group_header *h,
                  const struct group_hello *hello, hf_time now);
 void greet_end(struct replica *r, hf_time now);
@@ -200,17 +200,17 @@ void greet_tick(struct replica *r, hf_time now);
 
 /* replica_copy.c */
 size_t copy_bytes_max(void);
-void copy_pack(struct replica *r);                        /* the donor: state into snap bytes */
+void copy_pack(struct replica *r); /* the donor: state into snap bytes */
 void copy_chunk(struct replica *r, const struct member *m, const struct group_snap *snap,
                 hf_time now);
 
 /* replica_sync.c */
-void sync_hold(struct replica *r, bool is_ok);            /* we hold (or cannot take) the state */
+void sync_hold(struct replica *r, bool is_ok); /* we hold (or cannot take) the state */
 void sync_ready(struct replica *r, struct member *m, const struct group_ready *ready, hf_time now);
-void sync_conclude(struct replica *r, hf_time now);       /* with whoever is ready */
+void sync_conclude(struct replica *r, hf_time now); /* with whoever is ready */
 
 /* replica_apply.c */
-void apply_step(struct replica *r, bool is_mine, uint64_t cookie);    /* r->event, seq filled in */
+void apply_step(struct replica *r, bool is_mine, uint64_t cookie); /* r->event, seq filled in */
 void apply_event(struct replica *r, struct member *m, const struct group_header *h,
                  const struct group_event *message, hf_time now);
 void apply_acked(struct replica *r, struct member *m, uint64_t seq);
@@ -221,7 +221,7 @@ void outbox_init(struct outbox *o);
 enum hf_code outbox_add(struct replica *r, const struct hf_event *ev, uint64_t cookie, hf_time now,
                         struct hf_err *err);
 uint64_t outbox_oldest(const struct outbox *o);
-const struct outbox_entry *outbox_peek(const struct outbox *o);       /* next to multicast */
+const struct outbox_entry *outbox_peek(const struct outbox *o); /* next to multicast */
 void outbox_sent(struct replica *r, hf_time now);
 uint64_t outbox_applied(struct replica *r, uint64_t sender_seq, uint64_t engine_seq, hf_time now);
 void outbox_stable(struct replica *r, uint64_t engine_seq);
@@ -244,7 +244,7 @@ bool send_has_room(const struct replica *r, uint32_t spare);
 void send_all(struct replica *r, hf_time now);
 void send_side(struct replica *r, const void *bytes, size_t len, hf_time now);
 void send_delivered(struct replica *r, uint64_t number);
-void send_forget(struct replica *r);                      /* the connection is gone */
+void send_forget(struct replica *r); /* the connection is gone */
 hf_time send_due(const struct replica *r);
 
 #endif

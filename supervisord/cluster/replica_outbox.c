@@ -91,8 +91,8 @@ uint64_t outbox_applied(struct replica *r, uint64_t sender_seq, uint64_t engine_
     entry->applied_at = engine_seq > 0 ? engine_seq : 1;
     if (o->next <= offset) /* an earlier copy arrived after we had gone back */
         o->next = (uint32_t)offset + 1;
-    o->resend_due = o->next > offset + 1 ? hf_time_add_ms(now, r->settings.resend_ms)
-                                         : REPLICA_NEVER;
+    o->resend_due =
+        o->next > offset + 1 ? hf_time_add_ms(now, r->settings.resend_ms) : REPLICA_NEVER;
     return entry->cookie;
 }
 

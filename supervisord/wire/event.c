@@ -316,7 +316,8 @@ enum hf_code event_decode(struct hf_reader *r, struct hf_event *ev, struct hf_er
         return hf_err_set(err, HF_EBAD, "event: a sender where none may be, or none");
     get_body(r, ev);
     if (!hf_reader_ended(r))
-        return hf_err_set(err, HF_EBAD, "event of type %d: bytes out of range, missing or left over",
+        return hf_err_set(err, HF_EBAD,
+                          "event of type %d: bytes out of range, missing or left over",
                           (int)ev->type);
     return HF_OK;
 }

@@ -32,18 +32,18 @@ enum group_type {
     GROUP_READY,     /* I hold the chosen state (or cannot) and promise the epoch to this session */
     GROUP_SNAP,      /* a piece of the donor's state */
     GROUP_EVENT,
-    GROUP_ACK,       /* I have applied everything up to here */
+    GROUP_ACK, /* I have applied everything up to here */
     GROUP_BEAT,
-    GROUP_SIDE,      /* bytes for the shells above */
+    GROUP_SIDE, /* bytes for the shells above */
     GROUP_TYPES
 };
 
 struct group_header {
     enum group_type type;
-    struct hf_view view;    /* the sender's ring when it sent */
+    struct hf_view view; /* the sender's ring when it sent */
     struct hf_boot boot;
-    uint64_t incarnation;   /* of the sending daemon */
-    uint64_t number;        /* of this multicast since the daemon started: 1, 2, ... */
+    uint64_t incarnation; /* of the sending daemon */
+    uint64_t number;      /* of this multicast since the daemon started: 1, 2, ... */
 };
 
 /* One greeting: a membership (hash over view and members) and the round within it. */
@@ -52,17 +52,21 @@ struct group_session {
     uint32_t round;
 };
 
-enum group_state_kind { GROUP_STATE_NONE = 0, GROUP_STATE_STORED, GROUP_STATE_LIVE,
-                        GROUP_STATE_KINDS };
+enum group_state_kind {
+    GROUP_STATE_NONE = 0,
+    GROUP_STATE_STORED,
+    GROUP_STATE_LIVE,
+    GROUP_STATE_KINDS
+};
 
 struct group_hello {
     struct group_session session;
     uint32_t ruleset;
-    struct hf_digest config;      /* of the sender's own cluster file */
+    struct hf_digest config; /* of the sender's own cluster file */
     enum group_state_kind kind;
-    uint64_t epoch, seq, digest;  /* of the state; zeros when none */
-    uint64_t promised;            /* highest epoch ever promised by this daemon, >= epoch */
-    uint8_t nodes_count;          /* 1..: the nodes of the state, or of the file when none */
+    uint64_t epoch, seq, digest; /* of the state; zeros when none */
+    uint64_t promised;           /* highest epoch ever promised by this daemon, >= epoch */
+    uint8_t nodes_count;         /* 1..: the nodes of the state, or of the file when none */
     uint32_t nodeids[HF_NODES_MAX];
 };
 
@@ -88,13 +92,13 @@ struct group_ready {
 struct group_snap {
     struct group_session session;
     uint32_t total, offset;
-    uint32_t len;          /* 1..GROUP_CHUNK_MAX, offset + len <= total */
-    const uint8_t *bytes;  /* decoded: inside the message */
+    uint32_t len;         /* 1..GROUP_CHUNK_MAX, offset + len <= total */
+    const uint8_t *bytes; /* decoded: inside the message */
 };
 
 struct group_event {
-    uint64_t sender_seq;   /* 1, 2, ... since the sending daemon started */
-    const uint8_t *bytes;  /* wire/event.h; decoded: inside the message */
+    uint64_t sender_seq;  /* 1, 2, ... since the sending daemon started */
+    const uint8_t *bytes; /* wire/event.h; decoded: inside the message */
     size_t len;
 };
 
@@ -111,21 +115,22 @@ struct group_report {
 
 struct group_beat {
     struct group_session session;
-    uint64_t beat_no;   /* since the daemon started: 1, 2, ... */
-    int64_t sent_ns;    /* sender's clock: means something to the sender only */
-    uint64_t applied;   /* sequence number of its state */
+    uint64_t beat_no; /* since the daemon started: 1, 2, ... */
+    int64_t sent_ns;  /* sender's clock: means something to the sender only */
+    uint64_t applied; /* sequence number of its state */
     uint8_t reports_count;
     struct group_report reports[GROUP_REPORTS_MAX];
 };
 
-/* Write a header with length and CRC left open; group_seal() fills them in when the body is there. */
+/* Write a header with length and CRC left open; group_seal() fills them in when the body is there.
+ */
 void group_put_header(struct hf_writer *w, const struct group_header *h);
 void group_seal(uint8_t *bytes, size_t len);
 
 enum group_opened {
-    GROUP_OPENED,   /* header filled, reader stands at the body */
-    GROUP_DAMAGED,  /* not ours, cut, or the CRC does not match */
-    GROUP_FOREIGN,  /* whole, but of a version we do not speak */
+    GROUP_OPENED,  /* header filled, reader stands at the body */
+    GROUP_DAMAGED, /* not ours, cut, or the CRC does not match */
+    GROUP_FOREIGN, /* whole, but of a version we do not speak */
 };
 
 enum group_opened group_open(const uint8_t *bytes, size_t len, struct group_header *h,

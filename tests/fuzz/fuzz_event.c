@@ -1,6 +1,6 @@
 /* LINK: supervisord/wire supervisord/engine supervisord/model supervisord/base fencing */
-/* fuzz_event.c - bytes as an engine event. What the decoder lets through has exactly one encoding, and
- * an engine of three nodes must survive it, whatever it says. */
+/* fuzz_event.c - bytes as an engine event. What the decoder lets through has exactly one encoding,
+ * and an engine of three nodes must survive it, whatever it says. */
 #include "supervisord/engine/engine.h"
 #include "supervisord/wire/event.h"
 

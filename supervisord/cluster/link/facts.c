@@ -15,7 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-_Static_assert(sizeof(struct link_facts) <= PIPE_BUF, "one write to the pipe is whole or not at all");
+_Static_assert(sizeof(struct link_facts) <= PIPE_BUF,
+               "one write to the pipe is whole or not at all");
 
 /* ---- cmap ---- */
 

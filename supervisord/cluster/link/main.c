@@ -1,6 +1,6 @@
-/* main.c - holdfast-link: the only client of corosync. argv[1]: the socket to holdfastd, argv[2]: the
- * group's name. It carries bytes and memberships and understands neither. It may hang in a corosync
- * call: holdfastd then kills it. It ends with the socket, and when corosync is gone. */
+/* main.c - holdfast-link: the only client of corosync. argv[1]: the socket to holdfastd, argv[2]:
+ * the group's name. It carries bytes and memberships and understands neither. It may hang in a
+ * corosync call: holdfastd then kills it. It ends with the socket, and when corosync is gone. */
 #include "supervisord/base/clock.h"
 #include "supervisord/base/str.h"
 #include "supervisord/cluster/link/facts.h"
@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +22,9 @@
 #include <unistd.h>
 
 enum {
-    RETRY_MS = 10,         /* faults.md 2.2: 10..50 ms after "try again" */
-    DOWN_MAX = 128,        /* multicasts waiting for corosync; more stay in the socket */
-    UP_PAUSE = 2048,       /* frames holdfastd has not read: then corosync keeps the rest */
+    RETRY_MS = 10,   /* faults.md 2.2: 10..50 ms after "try again" */
+    DOWN_MAX = 128,  /* multicasts waiting for corosync; more stay in the socket */
+    UP_PAUSE = 2048, /* frames holdfastd has not read: then corosync keeps the rest */
     READS_MAX = 64,
 };
 
@@ -293,8 +294,9 @@ static _Noreturn void run(struct state *s)
     for (;;) {
         bool wants_retry = !s->is_joined || s->down_count > 0;
         struct pollfd fds[3] = {
-            {.fd = s->fd, .events = (short)((s->down_count < DOWN_MAX ? POLLIN : 0) |
-                                            (s->up_first != NULL ? POLLOUT : 0))},
+            {.fd = s->fd,
+             .events = (short)((s->down_count < DOWN_MAX ? POLLIN : 0) |
+                               (s->up_first != NULL ? POLLOUT : 0))},
             {.fd = s->up_count < UP_PAUSE ? s->cpg_fd : -1, .events = POLLIN},
             {.fd = s->facts_fd, .events = POLLIN},
         };

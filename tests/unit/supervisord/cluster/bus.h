@@ -29,10 +29,10 @@ struct item {
 };
 
 struct host {
-    struct replica *r;      /* NULL: no daemon */
+    struct replica *r; /* NULL: no daemon */
     uint32_t nodeid, pid;
-    bool is_up, is_paused;  /* paused: its inbox waits */
-    bool holds_out;         /* its multicasts are kept in the stopped corosync */
+    bool is_up, is_paused; /* paused: its inbox waits */
+    bool holds_out;        /* its multicasts are kept in the stopped corosync */
     int ring;
     struct item *inbox[INBOX_MAX];
     size_t first, last;
@@ -52,7 +52,7 @@ struct host {
     struct hf_event beat_event;    /* the last HF_EV_BEAT it applied */
     unsigned beat_events;
     unsigned phases[REPLICA_PHASES];
-    bool was_effect_early;         /* an order was released outside REPLICA_SYNCED */
+    bool was_effect_early; /* an order was released outside REPLICA_SYNCED */
 };
 
 struct bus {
@@ -271,9 +271,8 @@ static inline void load(unsigned i, const struct hf_group *file)
 {
     struct host *h = &bus.host[i];
     struct replica_settings s = settings_of(i, bus.pid_next);
-    struct replica_ports ports = {h,           port_mcast,  port_stepped, port_replaced,
-                                  port_effect, port_resync, port_phase,   port_side,
-                                  port_absorbed};
+    struct replica_ports ports = {h,           port_mcast, port_stepped, port_replaced, port_effect,
+                                  port_resync, port_phase, port_side,    port_absorbed};
     struct hf_err err;
 
     if (file != NULL)
@@ -536,8 +535,8 @@ static inline size_t orders(unsigned i, enum hf_effect_type type)
     return count;
 }
 
-#define ck_phase(i_, phase_)                                                                      \
-    ck_assert_msg(phase_of(i_) == (phase_), "node %u is in phase %d (%s), not %d", (i_) + 1u,     \
+#define ck_phase(i_, phase_)                                                                       \
+    ck_assert_msg(phase_of(i_) == (phase_), "node %u is in phase %d (%s), not %d", (i_) + 1u,      \
                   (int)phase_of(i_), bus.host[i_].why, (int)(phase_))
 
 #endif

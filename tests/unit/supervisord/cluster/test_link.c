@@ -178,14 +178,15 @@ END_TEST
 
 /* ---- with corosync ---- */
 
-static const char config[] = "totem {\n    version: 2\n    cluster_name: unit\n    transport: knet\n"
-                             "    token: 1000\n    crypto_cipher: aes256\n    crypto_hash: sha256\n"
-                             "    keyfile: /run/corosync.key\n}\n"
-                             "nodelist {\n    node {\n        ring0_addr: 127.0.0.1\n"
-                             "        name: n1\n        nodeid: 7\n    }\n}\n"
-                             "quorum {\n    provider: corosync_votequorum\n}\n"
-                             "system {\n    state_dir: /run\n}\n"
-                             "logging {\n    to_stderr: no\n    to_syslog: no\n}\n";
+static const char config[] =
+    "totem {\n    version: 2\n    cluster_name: unit\n    transport: knet\n"
+    "    token: 1000\n    crypto_cipher: aes256\n    crypto_hash: sha256\n"
+    "    keyfile: /run/corosync.key\n}\n"
+    "nodelist {\n    node {\n        ring0_addr: 127.0.0.1\n"
+    "        name: n1\n        nodeid: 7\n    }\n}\n"
+    "quorum {\n    provider: corosync_votequorum\n}\n"
+    "system {\n    state_dir: /run\n}\n"
+    "logging {\n    to_stderr: no\n    to_syslog: no\n}\n";
 
 static void put_file(const char *path, const void *bytes, size_t len, mode_t mode)
 {
@@ -365,8 +366,7 @@ START_TEST(a_stopped_corosync_makes_the_link_hang_and_be_abandoned_never_us)
 }
 END_TEST
 
-HF_TEST_MAIN("cluster/link",
-             HF_CASE(a_program_that_is_not_there_is_tried_again_ever_more_slowly),
+HF_TEST_MAIN("cluster/link", HF_CASE(a_program_that_is_not_there_is_tried_again_ever_more_slowly),
              HF_CASE(a_child_that_ends_is_apart_and_started_again),
              HF_CASE(the_back_off_never_exceeds_its_limit),
              HF_CASE(a_child_that_says_nothing_is_abandoned),

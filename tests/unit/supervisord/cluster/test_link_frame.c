@@ -22,9 +22,14 @@ static struct link_frame example(int type)
     f.peers[1] = (struct replica_peer){2, 20};
     f.ring_count = 3;
     f.ring[0] = 1, f.ring[1] = 2, f.ring[2] = 3;
-    f.facts = (struct link_facts){.nodeid = 1, .token_ms = 1000, .consensus_ms = 1200,
-                                  .expected_votes = 3, .quorate = LINK_YES, .version = "3.1.7",
-                                  .cipher = "aes256", .hash = "sha256"};
+    f.facts = (struct link_facts){.nodeid = 1,
+                                  .token_ms = 1000,
+                                  .consensus_ms = 1200,
+                                  .expected_votes = 3,
+                                  .quorate = LINK_YES,
+                                  .version = "3.1.7",
+                                  .cipher = "aes256",
+                                  .hash = "sha256"};
     strcpy(f.why, "corosync: dispatch: CS_ERR_LIBRARY");
     return f;
 }

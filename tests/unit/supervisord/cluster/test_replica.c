@@ -435,8 +435,7 @@ START_TEST(a_file_without_us_or_a_zero_duration_is_refused)
 }
 END_TEST
 
-HF_TEST_MAIN("cluster/replica",
-             HF_CASE(three_daemons_with_the_same_file_form_a_group),
+HF_TEST_MAIN("cluster/replica", HF_CASE(three_daemons_with_the_same_file_form_a_group),
              HF_CASE(one_of_three_forms_nothing),
              HF_CASE(two_of_three_form_a_group_and_the_third_gets_the_state),
              HF_CASE(files_that_differ_form_nothing_without_a_majority_of_one),
@@ -447,8 +446,7 @@ HF_TEST_MAIN("cluster/replica",
              HF_CASE(a_hung_member_delays_the_others_by_hello_wait_and_no_longer),
              HF_CASE(a_late_hello_makes_everybody_greet_again),
              HF_CASE(the_minority_freezes_and_the_majority_goes_on),
-             HF_CASE(three_alone_all_freeze),
-             HF_CASE(a_merge_takes_the_better_state_whole),
+             HF_CASE(three_alone_all_freeze), HF_CASE(a_merge_takes_the_better_state_whole),
              HF_CASE(the_epoch_rises_with_every_synchronised_view),
              HF_CASE(a_state_that_only_one_node_believes_in_loses_to_the_majoritys),
              HF_CASE(a_daemon_that_leaves_is_absent_in_a_ring_that_its_host_is_in),

@@ -217,10 +217,8 @@ START_TEST(after_our_own_pause_nobody_is_accused)
 }
 END_TEST
 
-HF_TEST_MAIN("cluster/replica_beat",
-             HF_CASE(the_odd_one_of_three_stops_and_the_others_go_on),
-             HF_CASE(two_that_disagree_both_freeze),
-             HF_CASE(three_that_all_disagree_all_freeze),
+HF_TEST_MAIN("cluster/replica_beat", HF_CASE(the_odd_one_of_three_stops_and_the_others_go_on),
+             HF_CASE(two_that_disagree_both_freeze), HF_CASE(three_that_all_disagree_all_freeze),
              HF_CASE(a_stopped_one_sends_and_accepts_nothing_more),
              HF_CASE(our_newest_beat_is_echoed_within_two_beats),
              HF_CASE(alone_no_beat_is_echoed_any_more),

@@ -199,11 +199,11 @@ START_TEST(what_others_know_of_a_sender_is_part_of_the_state)
 }
 END_TEST
 
-HF_TEST_MAIN("cluster/replica_copy",
-             HF_CASE(a_corrupt_snapshot_is_refused_and_asked_for_again),
-             HF_CASE(a_snapshot_that_is_always_corrupt_leaves_that_member_out_and_the_others_in_peace),
-             HF_CASE(a_lost_chunk_costs_one_wait_and_a_new_round),
-             HF_CASE(a_path_that_loses_large_packets_still_carries_the_state),
-             HF_CASE(a_donor_that_hangs_leaves_the_copy_to_the_next_one),
-             HF_CASE(a_newcomer_during_the_copy_does_not_confuse_it),
-             HF_CASE(what_others_know_of_a_sender_is_part_of_the_state))
+HF_TEST_MAIN(
+    "cluster/replica_copy", HF_CASE(a_corrupt_snapshot_is_refused_and_asked_for_again),
+    HF_CASE(a_snapshot_that_is_always_corrupt_leaves_that_member_out_and_the_others_in_peace),
+    HF_CASE(a_lost_chunk_costs_one_wait_and_a_new_round),
+    HF_CASE(a_path_that_loses_large_packets_still_carries_the_state),
+    HF_CASE(a_donor_that_hangs_leaves_the_copy_to_the_next_one),
+    HF_CASE(a_newcomer_during_the_copy_does_not_confuse_it),
+    HF_CASE(what_others_know_of_a_sender_is_part_of_the_state))

@@ -132,8 +132,8 @@ static void storm(uint64_t seed, unsigned nodes)
     memset(submitted, 0, sizeof submitted);
     lose_permille = (uint32_t)hf_rng_below(&rng, 4) * 10;
     damage_permille = (uint32_t)hf_rng_below(&rng, 3) * 2;
-    printf("seed %llu nodes %u loss %u damage %u\n", (unsigned long long)seed, nodes,
-           lose_permille, damage_permille);
+    printf("seed %llu nodes %u loss %u damage %u\n", (unsigned long long)seed, nodes, lose_permille,
+           damage_permille);
     bus_form(nodes);
     bus.drop = misfortune;
     for (unsigned k = 0; k < STEPS; k++) {
@@ -161,9 +161,9 @@ static void storm(uint64_t seed, unsigned nodes)
         ck_order_of_mine(i);
         ck_assert_uint_eq(replica_look(bus.host[i].r).queued, 0);
         if (submitted[i] > 0) /* the last word of every living daemon is in the state */
-            ck_assert_uint_eq(engine_node(replica_engine(bus.host[i].r), (hf_node){(uint8_t)i})
-                                  .memory_mib,
-                              submitted[i]);
+            ck_assert_uint_eq(
+                engine_node(replica_engine(bus.host[i].r), (hf_node){(uint8_t)i}).memory_mib,
+                submitted[i]);
     }
     ck_assert_uint_le(bus.in_flight_most, 2 * HF_IN_FLIGHT_MAX);
 }

@@ -1,5 +1,5 @@
-#include "supervisord/wire/event.h"
 #include "supervisord/base/rng.h"
+#include "supervisord/wire/event.h"
 #include "tests/unit/check.h"
 
 #include <string.h>
@@ -112,7 +112,8 @@ static void make(int type)
         ev.u.beat.heard = hf_rng_permille(&rng, 500);
         break;
     case HF_EV_EXPIRED:
-        ev.u.expired.timer = (struct hf_token){hf_rng_next(&rng), 1 + (uint32_t)hf_rng_below(&rng, 999)};
+        ev.u.expired.timer =
+            (struct hf_token){hf_rng_next(&rng), 1 + (uint32_t)hf_rng_below(&rng, 999)};
         break;
     case HF_EV_DONE:
         ev.u.done.effect = (struct hf_token){hf_rng_next(&rng), 9};
@@ -286,11 +287,9 @@ START_TEST(decisions_that_differ_have_different_bytes)
 }
 END_TEST
 
-HF_TEST_MAIN("wire/event",
-             HF_LOOP(every_event_comes_back_as_it_went, HF_EV_MEMBERS, HF_EVENT_TYPES),
-             HF_LOOP(every_truncation_is_an_error, HF_EV_MEMBERS, HF_EVENT_TYPES),
-             HF_LOOP(every_damaged_byte_is_an_error_or_another_valid_event, HF_EV_MEMBERS,
-                     HF_EVENT_TYPES),
-             HF_CASE(an_inventory_of_every_vm_fits),
-             HF_CASE(what_the_engine_must_not_see_is_refused),
-             HF_CASE(decisions_that_differ_have_different_bytes))
+HF_TEST_MAIN(
+    "wire/event", HF_LOOP(every_event_comes_back_as_it_went, HF_EV_MEMBERS, HF_EVENT_TYPES),
+    HF_LOOP(every_truncation_is_an_error, HF_EV_MEMBERS, HF_EVENT_TYPES),
+    HF_LOOP(every_damaged_byte_is_an_error_or_another_valid_event, HF_EV_MEMBERS, HF_EVENT_TYPES),
+    HF_CASE(an_inventory_of_every_vm_fits), HF_CASE(what_the_engine_must_not_see_is_refused),
+    HF_CASE(decisions_that_differ_have_different_bytes))

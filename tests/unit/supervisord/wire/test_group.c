@@ -5,10 +5,8 @@
 
 static uint8_t bytes[HF_GROUP_MESSAGE_MAX], again[HF_GROUP_MESSAGE_MAX];
 
-static const struct group_header header = {.view = {3, 0x123456789abcULL},
-                                           .boot = {{1, 2, 3}},
-                                           .incarnation = 99,
-                                           .number = 12345};
+static const struct group_header header = {
+    .view = {3, 0x123456789abcULL}, .boot = {{1, 2, 3}}, .incarnation = 99, .number = 12345};
 
 struct any {
     struct group_hello hello;
@@ -26,16 +24,26 @@ static struct any example(void)
     struct group_session session = {0xfeedULL, 7};
 
     memset(&a, 0, sizeof a);
-    a.hello = (struct group_hello){.session = session, .ruleset = 1, .kind = GROUP_STATE_LIVE,
-                                   .epoch = 5, .seq = 6, .digest = 7, .promised = 8,
-                                   .nodes_count = 3, .nodeids = {1, 2, 3}};
+    a.hello = (struct group_hello){.session = session,
+                                   .ruleset = 1,
+                                   .kind = GROUP_STATE_LIVE,
+                                   .epoch = 5,
+                                   .seq = 6,
+                                   .digest = 7,
+                                   .promised = 8,
+                                   .nodes_count = 3,
+                                   .nodeids = {1, 2, 3}};
     a.go = (struct group_go){session, GROUP_WAIT_AGAIN};
     a.ready = (struct group_ready){session, true, 9, 10};
     a.snap = (struct group_snap){session, 1000, 990, 10, (const uint8_t *)"0123456789"};
     a.event = (struct group_event){3, (const uint8_t *)"abc", 3};
     a.ack = (struct group_ack){session, 77};
-    a.beat = (struct group_beat){.session = session, .beat_no = 4, .sent_ns = -5, .applied = 6,
-                                 .reports_count = 2, .reports = {{1, 2, 3}, {4, 5, 6}}};
+    a.beat = (struct group_beat){.session = session,
+                                 .beat_no = 4,
+                                 .sent_ns = -5,
+                                 .applied = 6,
+                                 .reports_count = 2,
+                                 .reports = {{1, 2, 3}, {4, 5, 6}}};
     return a;
 }
 
@@ -211,8 +219,7 @@ START_TEST(a_type_that_is_none_is_damage)
 }
 END_TEST
 
-HF_TEST_MAIN("wire/group",
-             HF_LOOP(every_message_comes_back_as_it_went, GROUP_HELLO, GROUP_TYPES),
+HF_TEST_MAIN("wire/group", HF_LOOP(every_message_comes_back_as_it_went, GROUP_HELLO, GROUP_TYPES),
              HF_LOOP(any_single_damaged_byte_is_found, GROUP_HELLO, GROUP_TYPES),
              HF_LOOP(a_whole_message_of_another_version_is_foreign_not_damaged, GROUP_HELLO,
                      GROUP_TYPES),
