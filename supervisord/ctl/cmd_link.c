@@ -18,6 +18,8 @@ struct text {
 
 static bool append(struct text *text, const void *bytes, size_t len)
 {
+    if (len == 0)
+        return true;
     if (text->len + len > CMD_ANSWER_MAX)
         return false;
     if (text->len + len > text->cap) {
@@ -109,7 +111,9 @@ static bool wait_for(int fd, short what, hf_time deadline)
 
 static hf_time deadline_in(int64_t ms)
 {
-    return ms < 0 ? (hf_time){INT64_MAX} : hf_time_add_ms(hf_clock_now(), ms);
+    if (ms < 0)
+        return (hf_time){INT64_MAX};
+    return hf_time_add_ms(hf_clock_now(), ms);
 }
 
 enum hf_ctl_status cmd_link_send(struct cmd_link *link, const struct hf_ctl_request *request,

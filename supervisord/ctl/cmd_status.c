@@ -215,7 +215,10 @@ static void print_vm_counts(const struct cmd *cmd, const json_t *vms)
     for (size_t s = 0; s < sizeof states / sizeof states[0]; s++) {
         int count = 0;
 
-        json_array_foreach(vms, i, vm) count += strcmp(cmd_str(vm, "state"), states[s]) == 0;
+        json_array_foreach(vms, i, vm)
+        {
+            count += strcmp(cmd_str(vm, "state"), states[s]) == 0;
+        }
         if (count == 0)
             continue;
         (void)fputs(separator, stdout);
@@ -276,7 +279,10 @@ static void print_needs(const struct cmd *cmd, const json_t *status)
         indent = 24;
     table_styled(stdout, &cmd->look, TABLE_BOLD, "NEEDS YOU");
     (void)fputc('\n', stdout);
-    json_array_foreach(needs, i, need) print_need(cmd, need, cmd_str(status, "now"), indent);
+    json_array_foreach(needs, i, need)
+    {
+        print_need(cmd, need, cmd_str(status, "now"), indent);
+    }
 }
 
 /* ---- commands ---- */
