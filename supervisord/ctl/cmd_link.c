@@ -98,7 +98,7 @@ static bool wait_for(int fd, short what, hf_time deadline)
     for (;;) {
         struct pollfd ready = {.fd = fd, .events = what};
         int64_t left = hf_time_since_ms(deadline, hf_clock_now());
-        int count = poll(&ready, 1, left > INT32_MAX ? -1 : left > 0 ? (int)left + 1 : 0);
+        int count = poll(&ready, 1, left >= INT32_MAX ? -1 : left > 0 ? (int)left + 1 : 0);
 
         if (count > 0)
             return true;
