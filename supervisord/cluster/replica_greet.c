@@ -176,10 +176,9 @@ static bool lists(const struct group_hello *hello, uint32_t nodeid)
 /* Who is counted: greeted, belongs to the state's group, decides by the same rules. */
 static unsigned count_members(struct replica *r)
 {
-    unsigned counted = 0;
+    unsigned counted = 0, live = 0;
     uint64_t promised = 0;
 
-    r->is_cold = true;
     for (uint32_t i = 0; i < r->members_count; i++) {
         struct member *m = &r->members[i];
 
@@ -189,10 +188,14 @@ static unsigned count_members(struct replica *r)
             continue;
         counted++;
         if (m->hello.kind == GROUP_STATE_LIVE)
-            r->is_cold = false;
+            live++;
         if (m->hello.promised > promised)
             promised = m->hello.promised;
     }
+    /* Every decision was acknowledged by a majority. Only when those who have kept their memory
+     * intersect every majority can nothing have been decided that nobody here remembers: a disk
+     * may lag, and a state with a higher epoch may be older than one that lives. */
+    r->is_cold = live < replica_majority(r);
     r->epoch = promised + 1;
     return counted;
 }

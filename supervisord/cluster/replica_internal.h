@@ -19,6 +19,7 @@ enum {
     BEATS_KEPT = 4,       /* deliveries of each node's beats that are compared */
     LOADS_MAX = 3,        /* refused snapshots in one membership before we keep quiet */
     AGREEMENTS_MAX = 3,   /* agreements without a majority in one membership before freezing */
+    DAMAGED_MAX = 3,      /* from one that has not greeted: more is noise, not loss */
     OUTBOX_BYTES = 512 << 10, /* own events waiting: most are under 100 bytes */
     SMALL_CHUNK = 1000,       /* from the second round on: passes where large packets are lost */
 };
@@ -40,9 +41,10 @@ enum stage {
 
 struct member {
     uint32_t nodeid, pid;
-    bool is_foreign; /* speaks a version we do not */
-    bool has_hello;  /* in this round */
-    bool is_counted; /* greeted, in the state's group, same rules: takes part if it agrees */
+    bool is_foreign;  /* speaks a version we do not */
+    uint32_t damaged; /* messages from it, in this membership */
+    bool has_hello;   /* in this round */
+    bool is_counted;  /* greeted, in the state's group, same rules: takes part if it agrees */
     bool has_ready, is_ok;
     struct hf_boot boot; /* from its hello */
     uint64_t incarnation;
@@ -127,7 +129,7 @@ struct replica {
     struct member *donor;
     uint8_t configured; /* nodes of the chosen state's group */
     bool is_forming;    /* nobody brought a state: from the file */
-    bool is_cold;       /* nobody brought a live one */
+    bool is_cold;       /* fewer than a majority brought a live one */
     bool is_late;       /* outside only because our hello or ready came too late */
     uint64_t epoch;     /* promised to this session */
     uint64_t promised;  /* highest ever promised */

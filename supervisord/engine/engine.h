@@ -68,7 +68,9 @@ struct hf_event {
             struct hf_view view;
             uint64_t epoch; /* promised to this view alone (cluster/README.md); the state takes it
                              * when it is above its own + 1. 0: simply one more */
-            bool cold;      /* the state was read from disk: nobody in this view carried it alive */
+            bool cold; /* fewer than a majority kept their memory: something may have been decided
+                        * that this state does not know. Nothing is believed but inventories and
+                        * proofs */
             struct hf_member node[HF_NODES_MAX];
         } members;
         struct {

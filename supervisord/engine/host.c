@@ -178,7 +178,7 @@ static bool boot_is_known(const struct hf_boot *boot)
 }
 
 /* A node takes part: is it the one we knew, a new daemon, or a new boot? */
-static void came(struct step *s, uint8_t n, const struct hf_member *m)
+static void came(struct step *s, uint8_t n, const struct hf_member *m, bool is_cold)
 {
     struct node *node = &s->e->nodes[n];
     bool is_new_boot = boot_is_known(&node->boot) && !hf_boot_same(&node->boot, &m->boot);
@@ -190,7 +190,7 @@ static void came(struct step *s, uint8_t n, const struct hf_member *m)
     node->is_present = node->in_ring = true;
     node->boot = m->boot;
     node->incarnation = m->incarnation;
-    if (was_present && !is_new_boot && !is_new_daemon) {
+    if (was_present && !is_new_boot && !is_new_daemon && !is_cold) {
         /* It has just greeted: whatever was held against its silence is over. */
         if (node->state != HF_NODE_FENCING || node->sentence == SENTENCE_NONE)
             node_apply(s, n, HF_NE_HEARD, HF_WHY_HEARD_AGAIN, 0);
@@ -215,8 +215,7 @@ static void went(struct step *s, uint8_t n, bool in_ring, bool is_cold)
     node->in_ring = in_ring;
     node->vm_watch_known = false;
     if (is_cold) {
-        if (node_apply(s, n, HF_NE_NODE_LEFT, HF_WHY_COLD_START, 0))
-            vm_node_lost(s, n);
+        node_apply(s, n, HF_NE_NODE_LEFT, HF_WHY_COLD_START, 0);
     } else if (is_gone && node->state != HF_NODE_DEAD) {
         if (node_apply(s, n, HF_NE_NODE_LEFT, HF_WHY_LEFT_RING, 0))
             vm_node_lost(s, n);
@@ -242,7 +241,8 @@ void host_members(struct step *s, const struct hf_event *ev)
     e->view = ev->u.members.view;
     e->present = present;
     step_note_group(s, is_first ? HF_WHY_FORMED : HF_WHY_VIEW, (uint32_t)e->epoch);
-    if (ev->u.members.cold && !is_first) {
+    bool is_cold = ev->u.members.cold && !is_first;
+    if (is_cold) {
         step_note_group(s, HF_WHY_COLD_START, 0);
         timer_arm(s, &e->startup, FOR_STARTUP, e->group.policy.startup_grace_ms);
     }
@@ -251,10 +251,12 @@ void host_members(struct step *s, const struct hf_event *ev)
         {
             const struct hf_member *m = &ev->u.members.node[n];
             if (m->present)
-                came(s, n, m);
+                came(s, n, m, is_cold);
             else
-                went(s, n, m->in_ring, ev->u.members.cold && !is_first);
+                went(s, n, m->in_ring, is_cold);
         }
+    if (is_cold)
+        vm_doubt_all(s);
     s->needs_review = true;
 }
 

@@ -164,6 +164,7 @@ void vm_seen_running(struct step *s, struct vm *v, uint8_t n, uint32_t start_no)
 void vm_seen_gone(struct step *s, struct vm *v, uint8_t n, uint32_t start_no, enum hf_seen how);
 void vm_not_listed(struct step *s, struct vm *v, uint8_t n);
 void vm_node_lost(struct step *s, uint8_t n);
+void vm_doubt_all(struct step *s); /* after a cold start: any of them may run anywhere */
 void vm_node_proved(struct step *s, uint8_t n);
 bool vm_done(struct step *s, const struct hf_event *ev); /* false: token is none of a VM's */
 bool vm_is_on_home(const struct vm *v);                  /* starting, running or stopping */

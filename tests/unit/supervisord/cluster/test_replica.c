@@ -143,6 +143,53 @@ START_TEST(two_processes_of_one_node_are_not_counted_until_one_has_left)
 }
 END_TEST
 
+static bool change_rules(const struct item *item, int from, int to)
+{
+    if (from == 2 && to < 0 && type_of(item) == GROUP_HELLO) {
+        item->bytes[GROUP_HEADER_BYTES + 12] ^= 0x40; /* the ruleset, behind the session */
+        group_seal(item->bytes, item->len);
+    }
+    return false;
+}
+
+START_TEST(a_member_that_decides_by_other_rules_is_left_out_and_told)
+{
+    bus_open(3);
+    bus.drop = change_rules;
+    for (unsigned i = 0; i < 3; i++)
+        join(i);
+    run_ms(5000);
+    ck_phase(0, REPLICA_SYNCED);
+    ck_phase(1, REPLICA_SYNCED);
+    ck_phase(2, REPLICA_FROZEN);
+    ck_assert_ptr_nonnull(strstr(bus.host[2].why, "other rules"));
+    ck_assert_uint_eq(replica_look(bus.host[0].r).participants, 3);
+    ck_assert_uint_eq(replica_look(bus.host[0].r).round, 0);
+}
+END_TEST
+
+START_TEST(noise_from_a_member_that_never_greets_does_not_keep_the_group_greeting)
+{
+    struct item noise = {.nodeid = 3, .bytes = (uint8_t *)"noise, and no message", .len = 21};
+
+    bus_open(3);
+    for (unsigned i = 0; i < 3; i++)
+        load(i, NULL);
+    bus.host[2].is_paused = true;
+    for (unsigned i = 0; i < 3; i++)
+        join(i);
+    noise.pid = bus.host[2].pid;
+    for (unsigned k = 0; k < 50; k++) {
+        spread(&noise, 2);
+        run_ms(100);
+    }
+    ck_phase(0, REPLICA_SYNCED);
+    ck_phase(1, REPLICA_SYNCED);
+    ck_assert_uint_ge(replica_look(bus.host[0].r).dropped_bad, 50);
+    ck_assert_uint_le(replica_look(bus.host[0].r).round, 4);
+}
+END_TEST
+
 START_TEST(a_hung_member_delays_the_others_by_hello_wait_and_no_longer)
 {
     bus_open(3);
@@ -404,7 +451,7 @@ START_TEST(a_state_from_disk_that_is_not_one_is_refused_and_not_used)
 }
 END_TEST
 
-START_TEST(not_cold_when_one_member_carried_the_state_alive)
+START_TEST(not_cold_when_a_majority_carried_the_state_alive)
 {
     bus_form(3);
     power_off(2);
@@ -443,6 +490,8 @@ HF_TEST_MAIN("cluster/replica", HF_CASE(three_daemons_with_the_same_file_form_a_
              HF_CASE(a_single_configured_node_is_its_own_majority),
              HF_CASE(a_ghost_is_not_counted_and_not_waited_for),
              HF_CASE(two_processes_of_one_node_are_not_counted_until_one_has_left),
+             HF_CASE(a_member_that_decides_by_other_rules_is_left_out_and_told),
+             HF_CASE(noise_from_a_member_that_never_greets_does_not_keep_the_group_greeting),
              HF_CASE(a_hung_member_delays_the_others_by_hello_wait_and_no_longer),
              HF_CASE(a_late_hello_makes_everybody_greet_again),
              HF_CASE(the_minority_freezes_and_the_majority_goes_on),
@@ -455,5 +504,5 @@ HF_TEST_MAIN("cluster/replica", HF_CASE(three_daemons_with_the_same_file_form_a_
              HF_CASE(no_connection_is_apart_and_coming_back_is_a_greeting),
              HF_CASE(a_cold_start_says_so_and_takes_the_newest_state_from_disk),
              HF_CASE(a_state_from_disk_that_is_not_one_is_refused_and_not_used),
-             HF_CASE(not_cold_when_one_member_carried_the_state_alive),
+             HF_CASE(not_cold_when_a_majority_carried_the_state_alive),
              HF_CASE(a_file_without_us_or_a_zero_duration_is_refused))

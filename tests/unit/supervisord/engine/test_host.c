@@ -134,13 +134,41 @@ START_TEST(a_cold_start_with_everybody_back_starts_what_ran)
     for (uint8_t n = 0; n < 3; n++)
         boots(n, 2);
     members(true);
-    ck_state(uid, HF_VM_PLACING);
+    ck_state(uid, HF_VM_WAITING);
     ready(0);
     ready(1);
-    ck_state(uid, HF_VM_PLACING);
+    ck_state(uid, HF_VM_WAITING);
     ready(2);
     ck_state(uid, HF_VM_STARTING);
-    ck_assert_uint_eq(vm(uid)->home, 2);
+}
+END_TEST
+
+START_TEST(a_cold_start_believes_nothing_but_inventories_and_proofs)
+{
+    form(3);
+    hf_vm_uid moved = running_on(plain("moved"), 0), stays = running_on(plain("stays"), 1);
+    t.member[2].present = t.member[2].in_ring = false;
+    t.member[1].incarnation++;
+    members(true); /* 0 remembers, 1 does not: 1 and 2 may have decided without 0 */
+    ck_state(moved, HF_VM_WAITING);
+    ck_state(stays, HF_VM_WAITING);
+    ck_node(0, HF_NODE_JOINING);
+    facts(0);
+    facts(1);
+    inventory(1, (hf_vm_uid[]){stays, 0});
+    inventory(0, NULL);
+    ck_state(stays, HF_VM_RUNNING);
+    ck_state(moved, HF_VM_WAITING);
+    ck_assert_uint_eq(vm(moved)->possible, 1u << 2);
+    seen(1, stays, vm(stays)->start_no, HF_SEEN_CRASHED);
+    ck_state(stays, HF_VM_WAITING);
+    struct hf_token grace = t.e.startup.token;
+    expired(0, grace);
+    expired(1, grace);
+    ck_node(2, HF_NODE_FENCING);
+    result(t.e.nodes[2].executor, t.e.nodes[2].order, HF_OUT_DONE);
+    ck_state(moved, HF_VM_STARTING);
+    ck_state(stays, HF_VM_STARTING);
 }
 END_TEST
 
@@ -210,6 +238,7 @@ HF_TEST_MAIN("engine/host",
              HF_CASE(the_same_boot_is_no_proof_but_its_inventory_is),
              HF_CASE(a_cold_start_waits_for_the_others_before_it_fences),
              HF_CASE(a_cold_start_with_everybody_back_starts_what_ran),
+             HF_CASE(a_cold_start_believes_nothing_but_inventories_and_proofs),
              HF_CASE(a_mute_daemon_gets_its_grace_and_is_forgiven),
              HF_CASE(nobody_is_witness_to_his_own_silence),
              HF_CASE(who_greets_is_silent_no_more),
