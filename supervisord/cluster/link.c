@@ -176,7 +176,8 @@ static uint32_t crc_of(const uint8_t *bytes, size_t len)
 
 /* ---- out ---- */
 
-static void flush(struct link *l, hf_time now)
+/* As much as goes out without waiting. HF_EAGAIN: the child is slow; other errors: it is gone. */
+static enum hf_code flush(struct link *l)
 {
     struct hf_err err;
 
@@ -184,15 +185,12 @@ static void flush(struct link *l, hf_time now)
         enum hf_code code =
             door_send(l->fd, l->queue[l->queue_first], l->queue_len[l->queue_first], -1, &err);
 
-        if (code == HF_EAGAIN)
-            return;
-        if (code != HF_OK) {
-            end_child(l, "link: the child is gone", now);
-            return;
-        }
+        if (code != HF_OK)
+            return code;
         l->queue_first = (l->queue_first + 1) % LINK_QUEUE_MAX;
         l->queue_count--;
     }
+    return HF_OK;
 }
 
 void link_mcast(struct link *l, const void *bytes, size_t len, hf_time now)
@@ -215,7 +213,9 @@ void link_mcast(struct link *l, const void *bytes, size_t len, hf_time now)
     l->given[l->given_count++ % LINK_QUEUE_MAX] = crc_of(bytes, len);
     if (l->outstanding++ == 0)
         l->waiting_since = now;
-    /* Not flushed here: a port may not be called from inside the replica's own call. */
+    /* Only tried: who calls is inside the replica and must not be called back. A child that is gone
+     * is noticed by link_run(), which its end wakes. */
+    (void)flush(l);
 }
 
 /* ---- in ---- */
@@ -318,11 +318,15 @@ hf_time link_deadline(const struct link *l)
 
 void link_run(struct link *l, hf_time now)
 {
+    enum hf_code code;
+
     reap(l);
     l->reap_at = hf_time_add_ms(now, REAP_MS);
     if (l->fd >= 0)
         read_frames(l, now);
-    flush(l, now);
+    code = flush(l);
+    if (code != HF_OK && code != HF_EAGAIN)
+        end_child(l, "link: the child is gone", now);
     if (l->fd >= 0 && hf_time_reached(now, stalled_at(l))) {
         end_child(l,
                   l->has_joined ? "link: nothing of ours comes back from corosync"

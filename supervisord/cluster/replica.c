@@ -449,12 +449,17 @@ static void deliver(struct replica *r, struct member *m, const struct group_head
     HF_ASSERT(h->type < GROUP_TYPES);
 }
 
-/* Damage reaches us alone: what the others took from this message we have missed. */
-static void deliver_damaged(struct replica *r, const struct member *m)
+/* Damage reaches us alone: what the others took from this message we have missed. But somebody who
+ * never greets and only sends noise must not keep the group greeting. */
+static void deliver_damaged(struct replica *r, struct member *m)
 {
     r->counters.dropped_bad++;
-    if (m != NULL)
+    if (m == NULL)
+        return;
+    if (m->damaged < DAMAGED_MAX || m->has_hello)
         replica_doubt(r, "a member's message arrived damaged");
+    if (m->damaged < DAMAGED_MAX)
+        m->damaged++;
 }
 
 void replica_deliver(struct replica *r, uint32_t nodeid, uint32_t pid, const uint8_t *bytes,
