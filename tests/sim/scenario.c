@@ -499,7 +499,9 @@ static bool is_fact(struct scenario *c, const struct line *l)
         return false;
     if (strcmp(l->word[2], "vm") == 0) {
         hf_vm_uid uid = vm_named(c->sim, l->word[3]);
-        return uid != 0 && vm_fact(c, l, uid);
+        if (uid == 0) /* nothing has happened to a VM that is not there yet */
+            return strcmp(l->word[0], "until") == 0;
+        return vm_fact(c, l, uid);
     }
     hf_node n = node_named(c, l->word[3]);
     return strcmp(l->word[2], "node") == 0 && hf_node_is(n) && node_fact(c, l, n);

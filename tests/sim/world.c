@@ -418,6 +418,8 @@ static void stopped(struct sim *s, hf_node n, hf_vm_uid uid)
     if (p->is_running)
         world_vm_end(s, n, uid, VM_END_ORDERED);
     checker_stop_proved(s, n);
+    if (h->op[uid].gave_up) /* said "not known" before: now it is */
+        world_tell_inventory(s, n);
     op_end(s, n, uid, HF_OUT_DONE);
 }
 
