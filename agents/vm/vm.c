@@ -533,6 +533,13 @@ static void stage(struct vm_agent *v, const struct hf_report *report, hf_time no
     v->staged_count++;
 }
 
+/* A create that is not answered, given up on or not, may make a process at any moment. */
+static bool may_be_created(const struct vm *vm)
+{
+    return vm->creates > 0 || vm->start.step == START_CREATING ||
+           vm->start.step == START_WAITING_GONE;
+}
+
 /* Complete or not at all: against the list of this connection, after a look that succeeded. */
 static void send_inventory(struct vm_agent *v)
 {
@@ -544,7 +551,11 @@ static void send_inventory(struct vm_agent *v)
     for (size_t i = 0; i < HF_VMS_MAX; i++) {
         struct vm *vm = &v->vm[i];
 
-        if (!vm->is_used || !vm->is_listed || vm->life == VM_OFF)
+        if (!vm->is_used || !vm->is_listed)
+            continue;
+        if (vm->life != VM_ON && may_be_created(vm))
+            return; /* "not here" would be a guess, and on it the VM is started elsewhere */
+        if (vm->life == VM_OFF)
             continue;
         if (vm->life == VM_ENDED)
             return; /* how it ended must be told first */

@@ -259,6 +259,29 @@ START_TEST(a_hung_start_is_given_up_and_its_late_process_is_told_and_stopped)
 }
 END_TEST
 
+/* An inventory without it would let the group start it elsewhere while libvirt makes it here. */
+START_TEST(an_inventory_waits_for_a_start_that_is_under_way)
+{
+    struct hf_report order = start_order(1, 1, 5000), r = {.kind = HF_REPORT_ASK};
+
+    begin();
+    fake_set(&fake, &fake.create, FAKE_HANG);
+    send_start(&order, domain);
+    while (fake_count(&fake, &fake.creates) == 0)
+        ck_assert(rig_is_quiet(&rig, K(DONE), 5));
+    rig_send(&rig, &r, -1);
+    ck_assert(rig_is_quiet(&rig, K(INVENTORY), 50));
+    r = (struct hf_report){.kind = HF_REPORT_DROP};
+    r.u.drop.token = order.u.start.token; /* too late: a worker has it */
+    rig_send(&rig, &r, -1);
+    ck_assert(rig_is_quiet(&rig, K(INVENTORY), 50));
+    fake_release(&fake);
+    r = rig_await(&rig, K(INVENTORY));
+    ck_assert_uint_eq(r.u.inventory.count, 1);
+    ck_assert_uint_eq(r.u.inventory.vm[0].start_no, 1);
+}
+END_TEST
+
 START_TEST(a_killed_qemu_is_a_crash_at_once)
 {
     pid_t pid = running();
@@ -448,6 +471,7 @@ HF_TEST_MAIN_WITH("agents/vm", setup, teardown,
                   HF_CASE(a_connection_that_breaks_in_a_start_is_not_known),
                   HF_CASE(a_start_waits_until_libvirt_lets_go_of_the_last_instance),
                   HF_CASE(a_hung_start_is_given_up_and_its_late_process_is_told_and_stopped),
+                  HF_CASE(an_inventory_waits_for_a_start_that_is_under_way),
                   HF_CASE(a_killed_qemu_is_a_crash_at_once),
                   HF_LOOP(an_end_on_purpose_is_told_from_a_crash, 0, 6),
                   HF_CASE(a_late_word_of_an_earlier_instance_changes_nothing),
