@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,10 +39,13 @@ static enum hf_code find_self(struct daemon *d, struct hf_err *err)
             }
         name[strcspn(name, ".")] = '\0'; /* the host's name may carry its domain */
     }
-    return hf_err_set(err, HF_EINVAL,
-                      "%s: no node '%s' in it, which is this host's name; "
-                      "name it so, or say --node",
-                      d->options.config, name);
+    if (d->options.node != NULL)
+        return hf_err_set(err, HF_EINVAL, "%s: no node '%s' in it", d->options.config,
+                          d->options.node);
+    return hf_err_set(
+        err, HF_EINVAL,
+        "%s: no node '%s' in it, which is this host's name: name it so, or say --node",
+        d->options.config, name);
 }
 
 static enum hf_code read_boot(struct hf_boot *boot, struct hf_err *err)
@@ -86,6 +90,23 @@ static enum hf_code check_directory(const char *path, struct hf_err *err)
     return HF_OK;
 }
 
+/* Two daemons on one node would be two members with one name. The lock goes with the process,
+ * however it ends, and stands before the doors: an older daemon keeps them. */
+static enum hf_code take_lock(struct daemon *d, struct hf_err *err)
+{
+    char path[256];
+
+    (void)snprintf(path, sizeof path, "%s/holdfastd.lock", d->options.run_directory);
+    d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (d->lock_fd < 0)
+        return hf_err_set(err, HF_EIO, "open %s: %s", path, strerror(errno));
+    if (flock(d->lock_fd, LOCK_EX | LOCK_NB) == 0)
+        return HF_OK;
+    if (errno == EWOULDBLOCK)
+        return hf_err_set(err, HF_EAGAIN, "another holdfastd runs here: %s is locked", path);
+    return hf_err_set(err, HF_EIO, "lock %s: %s", path, strerror(errno));
+}
+
 enum hf_code daemon_check(struct daemon *d, const struct daemon_options *options,
                           struct hf_err *err)
 {
@@ -93,7 +114,7 @@ enum hf_code daemon_check(struct daemon *d, const struct daemon_options *options
 
     d->options = *options;
     d->events_last = &d->events;
-    d->timer_fd = d->signal_fd = d->agent_door = d->ctl_door = -1;
+    d->timer_fd = d->signal_fd = d->agent_door = d->ctl_door = d->lock_fd = -1;
     (void)hf_str_copy(d->link_why, sizeof d->link_why, "not connected yet");
     if (config_load(options->config, &d->file, err) != HF_OK)
         return err->code;
@@ -108,7 +129,9 @@ enum hf_code daemon_check(struct daemon *d, const struct daemon_options *options
     d->file_text_len = config_print(&d->file, d->file_text, len + 1);
     HF_ASSERT(d->file_text_len == len);
     d->incarnation = (uint64_t)hf_clock_now().ns;
-    return check_directory(options->run_directory, err);
+    if (check_directory(options->run_directory, err) != HF_OK)
+        return err->code;
+    return take_lock(d, err);
 }
 
 /* ---- open ---- */
@@ -235,6 +258,8 @@ void daemon_close(struct daemon *d)
     journal_close(d->journal, CLOSE_WAIT_MS);
     close_door(d, d->agent_door, "agent.sock");
     close_door(d, d->ctl_door, "ctl.sock");
+    if (d->lock_fd >= 0)
+        close(d->lock_fd);
     while (d->events != NULL) {
         struct daemon_event *first = d->events;
 

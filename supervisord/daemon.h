@@ -100,13 +100,13 @@ struct daemon {
     struct daemon_side sides[DAEMON_SIDES_MAX];
 
     qb_loop_t *loop;
-    int timer_fd, signal_fd, agent_door, ctl_door;
+    int timer_fd, signal_fd, agent_door, ctl_door, lock_fd;
     hf_time timer_at;
     struct daemon_watch watch[DAEMON_WATCHES_MAX];
 };
 
 /* Everything that can fail because of what the user gave: file, node name, directories. Touches
- * nothing else. HF_EINVAL: exit 2. */
+ * nothing else. HF_EAGAIN: another daemon runs here; anything else: exit 2. */
 enum hf_code daemon_check(struct daemon *d, const struct daemon_options *options,
                           struct hf_err *err);
 /* Doors, journal, state from disk, parts. After a failure daemon_close() is still due. */

@@ -124,7 +124,7 @@ int main(int argc, char **argv)
     arguments.options.libexec = link_path;
     if (daemon_check(d, &arguments.options, &err) != HF_OK) {
         hf_error("%s", err.text);
-        code = 2;
+        code = err.code == HF_EAGAIN ? 1 : 2;
     } else if (daemon_open(d, &err) != HF_OK) {
         hf_error("%s", err.text);
         code = 1;
