@@ -14,7 +14,7 @@ export TOKEN=${TOKEN-1000} COEFFICIENT=${COEFFICIENT-0} CONSENSUS=${CONSENSUS-12
 export RIG_POST=${RIG_POST:-0} RIG_BIND=$HF_BIN
 # Shorter than the defaults, in the same order to each other, so that a test sees each of them end.
 # A real BMC that is unreachable costs fence_ipmilan its power_timeout.
-export HF_TIMING=${HF_TIMING-$'\tsilent_grace: 4s\n\tstartup_grace: 12s\n\tstable: 1s\n\tstop_deadline: 20s\n\tfence_deadline: 15s\n\tfence_retry: 1s, 2s\n\trestart_backoff: 0s, 1s'}
+export HF_TIMING=${HF_TIMING-$'\tsilent_grace: 4s\n\tstartup_grace: 12s\n\tstable: 1s\n\tstart_deadline: 8s\n\tstop_deadline: 20s\n\tfence_deadline: 15s\n\tfence_retry: 1s, 2s\n\trestart_backoff: 0s, 1s'}
 export HF_PARAMS=${HF_PARAMS-power_timeout: 4}
 SLOW=${SLOW:-1}                     # deadlines are multiplied by it: for a loaded machine
 

@@ -1,10 +1,8 @@
 # alone
-# P17: SIGKILL to qemu, again and again: noticed within 5 ms of the kernel's exit, a new one within 80 ms.
+# P17: SIGKILL to qemu, again and again: its agent notices within 5 ms of the kernel's exit (median). How
+# long it takes to have a new qemu is printed here and judged by tests/bench/failover.
 vm web1 n1 --restarts-here 50 --restarts-max 100
-hf n1 events --json >"$CASE/events0"
-after=$(jq -s 'map(.seq // 0) | max' "$CASE/events0")
-[[ $(tail -n 1 "$CASE/events0" | jq -r '.newest // empty') ]] && after=$(tail -n 1 "$CASE/events0" | jq .newest)
-first=$(truth_pid web1)
+cut=$(wc -l <"$RIG_STATE/node/n1/log/holdfast/vm.log")
 forgiven() { st n1 '.vms[] | .failures == 0 and .state == "running"'; }
 for k in 1 2 3 4 5 6 7; do
 	must 10 "web1's earlier failures are forgotten" forgiven
@@ -13,8 +11,9 @@ for k in 1 2 3 4 5 6 7; do
 	must 5 "another web1 on n1" eval '[[ $(truth_node web1) == n1 && $(truth_pid web1) != $pid ]]'
 	must 5 "web1 is said to run" runs_on web1 n1
 done
-hf n1 events --json --after "$after" --subject web1 >"$CASE/events"
+hf n1 events --json --subject web1 | jq -c "select((.monotonic_ns // 0) > $T0)" >"$CASE/events"
+tail -n "+$((cut + 1))" "$RIG_STATE/node/n1/log/holdfast/vm.log" >"$CASE/vm.log"
 jq -c "select(.t >= $T0)" "$W/proc" >"$CASE/proc.since"
-figures=$(python3 "$HERE/judge.py" kills "$CASE/proc.since" "$CASE/events") || fail "$(paste -sd';' <<<"$figures")"
+figures=$(python3 "$HERE/judge.py" kills "$CASE/proc.since" "$CASE/events" "$CASE/vm.log") || fail "$(paste -sd';' <<<"$figures")"
 note "$figures"
 is "$(all_offs)" 0 || fail "somebody was fenced for it"

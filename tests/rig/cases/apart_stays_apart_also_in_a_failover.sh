@@ -1,6 +1,6 @@
 # Two VMs that must not share a node: never on one node, also when one of their hosts dies.
 vm web1 n1 --apart web
-vm web2 - --apart web 2>/dev/null || true
+vm_add web2 - --apart web || fail "web2 cannot be added"
 must 10 "web2 runs elsewhere" runs_elsewhere web2 n1
 at=$(truth_node web2)
 hf n1 vm move web1 "$at" >/dev/null 2>&1 && fail "web1 was moved to web2"
