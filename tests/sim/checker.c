@@ -45,6 +45,29 @@ static bool lock_holds(struct sim *s, hf_node other, hf_vm_uid uid, struct hf_to
     return true;
 }
 
+/* Placement: what physically runs on n, was ordered there, and is known to the state. */
+static void check_place(struct sim *s, hf_node n, hf_vm_uid uid, struct hf_token token)
+{
+    const struct checker_vm *v = &s->check.vm[uid];
+    uint32_t used = v->def.memory_mib;
+    uint64_t drained = s->check.fence[n.ix].drained_seq;
+    if (drained != 0 && token.seq > drained)
+        sim_fail(s, "P1: vm %u is started on node %u, which is in maintenance", uid, n.ix);
+    if (v->def.allowed != 0 && !hf_nodes_has(v->def.allowed, n))
+        sim_fail(s, "P3: vm %u is started on node %u, where its owner does not allow it", uid, n.ix);
+    for (hf_vm_uid other = 1; other < SIM_VMS_MAX; other++) {
+        const struct checker_vm *o = &s->check.vm[other];
+        const struct vm_process *p = &s->world.host[n.ix].vm[other];
+        if (!o->is_added || o->was_relearned || !p->is_running || p->start_no == 0)
+            continue;
+        used += o->def.memory_mib;
+        if (v->def.apart[0] != '\0' && strcmp(v->def.apart, o->def.apart) == 0)
+            sim_fail(s, "P3: vm %u is started beside vm %u of its group on node %u", uid, other, n.ix);
+    }
+    if (used + s->group.nodes[n.ix].reserve_mib > s->opt.memory_mib)
+        sim_fail(s, "P6: vm %u is started on node %u beyond its memory", uid, n.ix);
+}
+
 bool checker_vm_starts(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_no,
                        struct hf_token token)
 {
@@ -66,6 +89,8 @@ bool checker_vm_starts(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_n
         return false;
     }
     if (!by_hand && v->is_added) {
+        if (!v->was_relearned)
+            check_place(s, n, uid, token);
         if (v->started_at != 0 && v->is_over == false)
             v->bad_starts = 0;
         if (++v->bad_starts > v->def.restarts_max + 1u + START_SLACK)
@@ -231,6 +256,8 @@ static void check_change(struct sim *s, hf_node n, const struct hf_change *c)
         return;
     if (c->why == HF_WHY_ADDED)
         *was = c->was;
+    if (c->subject == HF_SUBJECT_NODE && c->why == HF_WHY_MAINTENANCE_EXPIRED)
+        s->check.fence[c->ix].drained_seq = 0;
     if (*was != c->was)
         sim_fail(s, "S12: node %u says %s %u was %u, but it had become %u", n.ix,
                  hf_subject_name(c->subject), c->ix, c->was, *was);
@@ -307,6 +334,10 @@ static void learn_order(struct sim *s, const struct engine *e, const struct chec
         return;
     case HF_ORDER_DRAIN:
     case HF_ORDER_UNDRAIN:
+        if (hf_node_is(step->node))
+            s->check.fence[step->node.ix].drained_seq =
+                step->order == HF_ORDER_DRAIN ? step->seq : 0;
+        return;
     case HF_ORDER_ARM:
     case HF_ORDER_DISARM:
     case HF_ORDER_CONFIRM:
@@ -319,6 +350,8 @@ static void learn_order(struct sim *s, const struct engine *e, const struct chec
  * known to want is what the group still knows. The one place where the engine is asked. */
 static void relearn(struct sim *s, const struct engine *e)
 {
+    for (unsigned n = 0; n < s->opt.nodes; n++)
+        s->check.fence[n].drained_seq = 0;
     for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++) {
         hf_vm vm = engine_vm_by_uid(e, uid);
         struct checker_vm *v = &s->check.vm[uid];

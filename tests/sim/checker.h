@@ -54,6 +54,7 @@ struct checker_fence {
     int64_t excused_until;     /* a stop there could not be proved */
     int64_t stop_at;           /* an order to stop something there is open since; 0 = none */
     int64_t on_since;
+    uint64_t drained_seq;      /* in maintenance since that step; 0 = is not */
     int64_t synced_since;      /* as a participant, without a break; 0 = is not */
 };
 

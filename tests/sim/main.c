@@ -5,10 +5,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "supervisord/base/assert.h"
 #include "tests/sim/replay.h"
 #include "tests/sim/scenario.h"
 #include "tests/sim/seeds.h"
 #include "tests/sim/swarm.h"
+
+/* In place of base's: an assert of the engine or the replica is a violation with a story. */
+_Noreturn void hf_assert_failed(const char *condition, const char *file, int line)
+{
+    swarm_died(condition, file, line);
+    abort();
+}
 
 static const char usage[] =
     "usage: holdfast-sim --seeds N | A..B [--jobs N] [--fault-coverage] [--keep-going]\n"

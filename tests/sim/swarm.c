@@ -190,9 +190,8 @@ int swarm_run(const struct swarm_settings *settings)
     return code;
 }
 
-/* An assert of the engine or the replica ends the process: say where we were first. */
+/* The run that an assert would end. */
 static struct sim *current;
-_Noreturn void hf_assert_failed(const char *condition, const char *file, int line);
 
 static void print_tail(const struct sim *s)
 {
@@ -202,17 +201,15 @@ static void print_tail(const struct sim *s)
         printf("%s\n", s->log.tail[i % cap]);
 }
 
-_Noreturn void hf_assert_failed(const char *condition, const char *file, int line)
+void swarm_died(const char *condition, const char *file, int line)
 {
     if (current != NULL) {
         print_tail(current);
-        printf("VIOLATION seed %" PRIu64 " at %.4f s: assert %s (%s:%d)\n", current->opt.seed,
-               (double)current->now / 1e9, condition, file, line);
-    } else {
-        printf("assert %s (%s:%d)\n", condition, file, line);
+        printf("VIOLATION seed %" PRIu64 " at %.4f s: ", current->opt.seed,
+               (double)current->now / 1e9);
     }
+    printf("assert %s (%s:%d)\n", condition, file, line);
     fflush(stdout);
-    abort();
 }
 
 int swarm_one(uint64_t seed, bool is_verbose, uint32_t tail, const char *journal, uint32_t minutes)

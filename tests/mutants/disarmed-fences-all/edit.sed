@@ -1,0 +1,1 @@
+s/bool is_away = node->state == HF_NODE_LOST || node->state == HF_NODE_FENCING;/bool is_away = node->state != HF_NODE_DEAD \&\& node->state != HF_NODE_ABSENT;/;s/return is_away \&\& is_needed_by_vm(e, n);/return is_away \&\& (node->state == HF_NODE_SILENT || node->state == HF_NODE_JOINING || is_needed_by_vm(e, n));/

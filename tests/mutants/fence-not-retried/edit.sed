@@ -1,0 +1,1 @@
+s/^    if (!waits \&\& !hf_token_is(node->order))/    if (false)/

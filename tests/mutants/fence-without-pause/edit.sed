@@ -1,0 +1,1 @@
+s/^    if (node->level == 0)$/    if (false)/

@@ -1,0 +1,1 @@
+s/if (!ring_has(r, peers\[i\].nodeid)) {/if (false) {/

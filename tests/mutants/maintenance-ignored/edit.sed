@@ -1,0 +1,1 @@
+s/node->is_present \&\& !node->in_maintenance/node->is_present/

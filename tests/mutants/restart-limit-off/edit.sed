@@ -1,0 +1,1 @@
+s/if (v->failures > v->def.restarts_max) {/if (false) {/

@@ -1,0 +1,1 @@
+s/vm_apply(s, v, HF_VE_STOP_UNPROVED, HF_WHY_STOP_UNPROVED);/vm_apply(s, v, HF_VE_STOPPED, HF_WHY_STOPPED);/

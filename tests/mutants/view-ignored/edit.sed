@@ -1,0 +1,1 @@
+s/if (m == NULL || !hf_view_same(h.view, r->view))/if (m == NULL)/
