@@ -187,7 +187,7 @@ enum hf_code replica_restore(struct replica *r, const uint8_t *bytes, size_t len
 
 /* ---- membership ---- */
 
-static bool ring_has(const struct replica *r, uint32_t nodeid)
+bool replica_ring_has(const struct replica *r, uint32_t nodeid)
 {
     for (uint32_t i = 0; i < r->ring_count; i++)
         if (r->ring[i] == nodeid)
@@ -210,7 +210,7 @@ static uint32_t sort_peers(struct replica *r, const struct replica_peer *peers, 
     for (size_t i = 0; i < count; i++) {
         uint32_t at;
 
-        if (!ring_has(r, peers[i].nodeid)) {
+        if (!replica_ring_has(r, peers[i].nodeid)) {
             r->ghosts++;
             continue;
         }

@@ -184,7 +184,8 @@ uint8_t *replica_outbox_bytes(struct replica *r);
 void replica_enter(struct replica *r, enum stage stage, enum replica_phase phase, const char *why);
 struct group_session replica_session(const struct replica *r);
 unsigned replica_majority(const struct replica *r); /* of the configured nodes */
-uint64_t replica_digest(struct replica *r);         /* of state and streams */
+bool replica_ring_has(const struct replica *r, uint32_t nodeid);
+uint64_t replica_digest(struct replica *r); /* of state and streams */
 uint64_t replica_engine_digest(struct replica *r);
 uint64_t replica_digest_of(uint64_t engine_digest, const struct stream streams[HF_NODES_MAX]);
 void replica_doubt(struct replica *r, const char *why);

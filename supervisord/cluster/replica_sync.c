@@ -54,14 +54,6 @@ static void open_streams(struct replica *r)
     }
 }
 
-static bool ring_has(const struct replica *r, uint32_t nodeid)
-{
-    for (uint32_t i = 0; i < r->ring_count; i++)
-        if (r->ring[i] == nodeid)
-            return true;
-    return false;
-}
-
 static void fill_members_event(struct replica *r)
 {
     struct hf_event *ev = &r->event;
@@ -75,7 +67,7 @@ static void fill_members_event(struct replica *r)
     ev->u.members.epoch = r->epoch;
     ev->u.members.cold = r->is_cold;
     for (size_t i = 0; i < group->nodes_count; i++)
-        ev->u.members.node[i].in_ring = ring_has(r, group->nodes[i].nodeid);
+        ev->u.members.node[i].in_ring = replica_ring_has(r, group->nodes[i].nodeid);
     for (uint32_t i = 0; i < r->members_count; i++) {
         const struct member *m = &r->members[i];
 

@@ -336,6 +336,54 @@ START_TEST(a_state_that_only_one_node_believes_in_loses_to_the_majoritys)
 }
 END_TEST
 
+static bool lose_others_ready(const struct item *item, int from, int to)
+{
+    return type_of(item) == GROUP_READY && from > 0 && to < 0;
+}
+
+START_TEST(nobody_synchronises_while_less_than_a_majority_is_ready)
+{
+    bus_open(3);
+    bus.drop = lose_others_ready;
+    for (unsigned i = 0; i < 3; i++)
+        join(i);
+    for (unsigned k = 0; k < 100; k++) {
+        run_ms(100);
+        for (unsigned i = 0; i < 3; i++)
+            ck_assert_int_ne((int)phase_of(i), (int)REPLICA_SYNCED);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        ck_phase(i, REPLICA_FROZEN);
+    bus.drop = NULL;
+    bus.ring_seq += 4;
+    tell_members('a');
+    run_ms(500);
+    ck_phase(0, REPLICA_SYNCED);
+}
+END_TEST
+
+START_TEST(a_pause_while_greeting_hurries_nobody)
+{
+    bus_open(3);
+    for (unsigned i = 0; i < 3; i++)
+        load(i, NULL);
+    bus.host[2].is_paused = true;
+    for (unsigned i = 0; i < 3; i++)
+        join(i);
+    bus.host[0].is_paused = bus.host[1].is_paused = true;
+    run_ms(5000);
+    for (unsigned i = 0; i < 3; i++)
+        bus.host[i].is_paused = false;
+    /* The first to wake is late, not the others: it waits for them once more. */
+    replica_tick(bus.host[0].r, bus.now);
+    ck_assert_uint_eq(bus.mcasts[GROUP_GO], 0);
+    run_ms(500);
+    for (unsigned i = 0; i < 3; i++)
+        ck_phase(i, REPLICA_SYNCED);
+    ck_assert_uint_eq(replica_look(bus.host[0].r).participants, 7);
+}
+END_TEST
+
 /* ---- losing nodes ---- */
 
 START_TEST(a_daemon_that_leaves_is_absent_in_a_ring_that_its_host_is_in)
@@ -498,6 +546,8 @@ HF_TEST_MAIN("cluster/replica", HF_CASE(three_daemons_with_the_same_file_form_a_
              HF_CASE(three_alone_all_freeze), HF_CASE(a_merge_takes_the_better_state_whole),
              HF_CASE(the_epoch_rises_with_every_synchronised_view),
              HF_CASE(a_state_that_only_one_node_believes_in_loses_to_the_majoritys),
+             HF_CASE(nobody_synchronises_while_less_than_a_majority_is_ready),
+             HF_CASE(a_pause_while_greeting_hurries_nobody),
              HF_CASE(a_daemon_that_leaves_is_absent_in_a_ring_that_its_host_is_in),
              HF_CASE(a_host_that_leaves_is_out_of_the_ring),
              HF_CASE(a_restarted_daemon_comes_back_with_its_new_incarnation),

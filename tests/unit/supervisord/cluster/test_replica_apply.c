@@ -211,25 +211,40 @@ START_TEST(an_event_applied_while_we_were_cut_off_is_absorbed_not_repeated)
 }
 END_TEST
 
-START_TEST(whole_bytes_that_are_no_event_are_skipped_by_everybody_alike)
+/* An event message from node 1's address, whole and of this view, with `inner` as its event. */
+static void forge(uint64_t incarnation, const uint8_t *inner, size_t inner_len)
 {
-    struct item item = {.nodeid = 1};
-    struct group_header h = {.type = GROUP_EVENT, .incarnation = 100, .number = 1};
-    struct group_event event = {.sender_seq = 1, .bytes = (const uint8_t *)"\x7fjunk", .len = 5};
-    uint8_t bytes[200];
+    struct item item = {.nodeid = 1, .pid = bus.host[0].pid};
+    struct group_header h = {.type = GROUP_EVENT, .incarnation = incarnation, .number = 1};
+    struct group_event event = {.sender_seq = 1, .bytes = inner, .len = inner_len};
+    uint8_t bytes[2000];
     struct hf_writer w = hf_writer_on(bytes, sizeof bytes);
 
-    bus_form(3);
     h.view = replica_look(bus.host[0].r).view;
     h.boot.id[0] = 1;
     group_put_header(&w, &h);
     group_put_event(&w, &event);
     group_seal(bytes, w.len);
-    item.pid = bus.host[0].pid;
     item.bytes = bytes;
     item.len = w.len;
     spread(&item, 0);
     settle();
+}
+
+static void forge_event(uint64_t incarnation, const struct hf_event *ev)
+{
+    uint8_t inner[1000];
+    struct hf_writer w = hf_writer_on(inner, sizeof inner);
+
+    event_encode(ev, &w);
+    ck_assert(!w.bad);
+    forge(incarnation, inner, w.len);
+}
+
+START_TEST(whole_bytes_that_are_no_event_are_skipped_by_everybody_alike)
+{
+    bus_form(3);
+    forge(100, (const uint8_t *)"\x7fjunk", 5);
     for (unsigned i = 0; i < 3; i++) {
         ck_assert_uint_eq(replica_look(bus.host[i].r).dropped_bad, 1);
         ck_phase(i, REPLICA_SYNCED);
@@ -239,29 +254,28 @@ END_TEST
 
 START_TEST(nobody_may_submit_a_membership)
 {
-    struct item item = {.nodeid = 1};
-    struct group_header h = {.type = GROUP_EVENT, .incarnation = 100, .number = 1};
     struct hf_event ev = {.type = HF_EV_MEMBERS, .from = HF_NO_NODE};
-    uint8_t bytes[2000], inner[1000];
-    struct hf_writer w = hf_writer_on(bytes, sizeof bytes);
-    struct hf_writer w_inner = hf_writer_on(inner, sizeof inner);
     uint64_t seq;
 
     bus_form(3);
     seq = seq_of(1);
-    event_encode(&ev, &w_inner);
-    struct group_event event = {.sender_seq = 1, .bytes = inner, .len = w_inner.len};
-    h.view = replica_look(bus.host[0].r).view;
-    h.boot.id[0] = 1;
-    group_put_header(&w, &h);
-    group_put_event(&w, &event);
-    group_seal(bytes, w.len);
-    item.pid = bus.host[0].pid;
-    item.bytes = bytes;
-    item.len = w.len;
-    spread(&item, 0);
-    settle();
+    forge_event(100, &ev);
     ck_assert_uint_eq(seq_of(1), seq);
+    ck_assert_uint_eq(replica_look(bus.host[1].r).dropped_bad, 1);
+}
+END_TEST
+
+START_TEST(an_event_of_an_older_daemon_of_that_node_does_not_apply)
+{
+    struct hf_event ev = facts(1);
+    uint64_t seq;
+
+    bus_form(3);
+    seq = seq_of(1);
+    forge_event(99, &ev);
+    ck_assert_uint_eq(seq_of(1), seq);
+    forge_event(100, &ev); /* the same from the daemon that is there does */
+    ck_assert_uint_eq(seq_of(1), seq + 1);
 }
 END_TEST
 
@@ -523,6 +537,7 @@ HF_TEST_MAIN("cluster/replica_apply",
              HF_CASE(an_event_applied_while_we_were_cut_off_is_absorbed_not_repeated),
              HF_CASE(whole_bytes_that_are_no_event_are_skipped_by_everybody_alike),
              HF_CASE(nobody_may_submit_a_membership),
+             HF_CASE(an_event_of_an_older_daemon_of_that_node_does_not_apply),
              HF_CASE(a_member_that_alone_got_a_damaged_message_greets_again_and_catches_up),
              HF_CASE(a_participant_that_changes_to_an_unknown_version_stops_us),
              HF_CASE(a_newcomer_of_an_unknown_version_is_left_out_and_stops_nobody),
