@@ -96,8 +96,7 @@ static const char *action_name(enum exec_action action)
     case EXEC_STATUS:
         return "status";
     }
-    HF_ASSERT(!"an action");
-    return "status";
+    HF_NEVER("an action that is neither");
 }
 
 enum hf_code exec_input_build(struct exec_input *in, enum exec_action action,
@@ -472,7 +471,7 @@ static void describe_end(const struct exec_run *run, char *out, size_t cap)
     case EXEC_ENDS:
         break;
     }
-    HF_ASSERT(!"an end of a run");
+    HF_NEVER("an end of a run without words");
 }
 
 void exec_describe(const struct exec_run *run, char *out, size_t cap)

@@ -67,7 +67,7 @@ static enum hf_code read_boot(struct hf_boot *boot, struct hf_err *err)
             continue;
         if (*end != '\0')
             break;
-        boot->id[at / 2] = (uint8_t)(boot->id[at / 2] << 4 | value);
+        boot->id[at / 2] = (uint8_t)((unsigned long)boot->id[at / 2] << 4 | value);
         at++;
     }
     if (at != 2 * sizeof boot->id)

@@ -359,7 +359,7 @@ static void status_ended(struct runner *r, struct runner_order *o, uint8_t d, hf
     case PLAN_PHASES:
         break;
     }
-    HF_ASSERT(!"a phase of verifying");
+    HF_NEVER("verifying ends done, failed or goes on");
 }
 
 static void verifying_go_on(struct runner *r, struct runner_order *o, hf_time now)
@@ -387,7 +387,7 @@ static void order_go_on(struct runner *r, struct runner_order *o, hf_time now)
     case PLAN_PHASES:
         break;
     }
-    HF_ASSERT(!"an order in work");
+    HF_NEVER("an ended order in work");
 }
 
 /* ---- the door ---- */
