@@ -230,7 +230,8 @@ static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
         }
     }
     bool was_majority = sim_is_majority(s, step->did);
-    if (step->decision != decision && !was_majority && has_left(s, n, group.view)) {
+    bool differs = step->decision != decision || step->digest != digest;
+    if (differs && !was_majority && has_left(s, n, group.view)) {
         step->seq = 0; /* beyond a hole at the end of a ring everybody has his own messages only */
         return false;
     }

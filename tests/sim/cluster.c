@@ -276,6 +276,9 @@ static uint32_t place_waiting(struct sim *s, unsigned n)
     uint32_t placed = 0;
     if (s->now < c->held_until)
         return 0;
+    if (c->held_until != 0)
+        sim_busy(s); /* it speaks again: others need time to notice */
+    c->held_until = 0;
     while (c->waiting.first < c->waiting.count) {
         struct message *m = c->waiting.at[c->waiting.first++];
         if (spoil(s, m)) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "supervisord/base/str.h"
+#include "tests/sim/operator.h"
 #include "tests/sim/sim.h"
 
 static const char *const ids[FAULTS] = {
@@ -179,6 +180,11 @@ static bool fault_process(struct sim *s, enum fault f, hf_node n)
             return false;
         s->world.host[on.ix].vm[uid].is_stuck = true;
         undo_in(s, sim_ms(s, 10000, 600000), f, hf_bit(on), uid);
+        if (sim_chance(s, 500)) { /* and somebody wants it elsewhere */
+            struct hf_event ev;
+            operator_order(&ev, HF_ORDER_VM_MOVE, HF_NO_NODE, uid);
+            operator_gives(s, &ev);
+        }
         return true;
     default:
         (void)d;
@@ -301,6 +307,8 @@ static bool fault_host(struct sim *s, enum fault f, hf_node n)
         if (s->opt.has_liar && sim_chance(s, 300))
             h->bmc[0] = BMC_LIES;
         undo_in(s, sim_ms(s, 10000, 900000), f, hf_bit(n), 0);
+        if (sim_chance(s, 300)) /* and now it is needed */
+            cut_off(s, FAULT_C10, hf_bit(n), sim_ms(s, 10000, 300000));
         return true;
     case FAULT_H13:
     case FAULT_H14:
@@ -338,12 +346,13 @@ static bool fault_rest(struct sim *s, enum fault f, hf_node n)
             if (s->node[i].is_damaged || s->node[i].stored_len == 0)
                 return false; /* one disk at a time: with more, nobody has the state any more */
         d->is_damaged = true;
-        if (sim_chance(s, 300))
+        /* A damaged record is found by its CRC and not used: nothing is left, or an older copy. */
+        if (d->saved_len > 0 && sim_chance(s, 500)) {
+            memcpy(d->stored, d->saved, d->saved_len);
+            d->stored_len = d->saved_len;
+        } else {
             d->stored_len = 0;
-        else if (sim_chance(s, 500))
-            d->stored_len = (size_t)sim_between(s, 0, (int64_t)d->stored_len - 1);
-        else
-            d->stored[sim_between(s, 0, (int64_t)d->stored_len - 1)] ^= 0x10;
+        }
         d->disk_hangs = true; /* or it would be written anew before anybody reads it */
         undo_in(s, sim_ms(s, 1000, 5000), FAULT_T6, hf_bit(n), 0);
         daemon_dies(s, n, true, sim_ms(s, 50, 5000));

@@ -63,6 +63,7 @@ static void store(struct sim_node *d, const struct engine *e)
     uint8_t *old = d->stored;
     d->stored = d->saved;
     d->saved = old;
+    d->saved_len = d->stored_len;
     d->stored_len = need;
     d->is_damaged = false;
     d->unsaved = 0;

@@ -57,7 +57,8 @@ struct sim_node {
     bool is_damaged;          /* what is stored is not what was written */
     uint8_t *stored;          /* the newest state on its disk */
     size_t stored_len, stored_cap;
-    uint8_t *saved;           /* at the last step that was flushed */
+    uint8_t *saved;           /* what was there before */
+    size_t saved_len;
     uint32_t unsaved;         /* steps since */
     bool config_differs;
     hf_nodes view_ring;       /* of the newest view its daemon has been told */

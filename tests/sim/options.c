@@ -50,6 +50,8 @@ void options_draw(struct sim_options *opt, uint64_t seed)
     opt->memory_mib = ONE_OF(r, 16384, 32768, 65536);
     opt->fence_levels = (uint8_t)ONE_OF(r, 1, 1, 2, 3);
     draw_policy(r, &opt->policy);
+    if (opt->policy.silent_grace_ms < 2 * opt->mute_after_ms) /* as the config check demands */
+        opt->policy.silent_grace_ms = 2 * opt->mute_after_ms;
     opt->is_random = true;
     opt->has_operator = hf_rng_permille(r, 700);
     opt->is_armed_late = hf_rng_permille(r, 100);

@@ -7,6 +7,12 @@
 
 #include "tests/sim/sim.h"
 
+/* An agent may give up a little before or after the engine does. */
+static int64_t own_deadline(struct sim *s, uint32_t ms)
+{
+    return SIM_MS((int64_t)ms) * sim_between(s, 800, 1050) / 1000;
+}
+
 static void push(struct sim *s, enum sim_kind kind, hf_node n, int64_t delay, uint16_t a,
                  uint32_t gen)
 {
@@ -110,7 +116,7 @@ void world_fence(struct sim *s, hf_node actor, hf_node target, uint8_t level, ui
     struct host *h = &s->world.host[target.ix];
     enum bmc_mood mood = h->bmc[level < HF_FENCE_LEVELS_MAX ? level : 0];
     int64_t run = sim_ms(s, 200, s->opt.bmc_ms);
-    int64_t deadline = SIM_MS(s->opt.policy.fence_deadline_ms);
+    int64_t deadline = own_deadline(s, s->opt.policy.fence_deadline_ms);
     if (mood == BMC_SLOW)
         run += sim_ms(s, 2000, s->opt.policy.fence_deadline_ms);
     switch (mood) {
@@ -343,7 +349,8 @@ static void order_start(struct sim *s, hf_node n, const struct hf_effect *fx)
         return;
     }
     create(s, n, uid);
-    push(s, SIM_VM_DEADLINE, n, SIM_MS(s->opt.policy.start_deadline_ms), (uint16_t)uid, op->gen);
+    push(s, SIM_VM_DEADLINE, n, own_deadline(s, s->opt.policy.start_deadline_ms), (uint16_t)uid,
+         op->gen);
 }
 
 static void order_stop(struct sim *s, hf_node n, const struct hf_effect *fx)
@@ -357,8 +364,8 @@ static void order_stop(struct sim *s, hf_node n, const struct hf_effect *fx)
     if (h->libvirt == LIBVIRT_HUNG)
         takes += sim_ms(s, 3000, 8000); /* the ladder ends at SIGKILL through the pidfd */
     push(s, SIM_VM_STOPPED, n, takes, (uint16_t)uid, op->gen);
-    push(s, SIM_VM_DEADLINE, n, SIM_MS(fx->u.vm.grace_ms + s->opt.policy.stop_deadline_ms),
-         (uint16_t)uid, op->gen);
+    push(s, SIM_VM_DEADLINE, n,
+         own_deadline(s, fx->u.vm.grace_ms + s->opt.policy.stop_deadline_ms), (uint16_t)uid, op->gen);
 }
 
 void world_vm_order(struct sim *s, hf_node n, const struct hf_effect *fx)
