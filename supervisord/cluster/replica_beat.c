@@ -191,14 +191,15 @@ static bool is_silent(const struct replica *r, size_t n, hf_time now)
     return hf_time_since_ms(now, r->beats.heard[n]) > r->settings.mute_after_ms;
 }
 
-/* How many participants that can be heard come before us: they speak first. */
-static int64_t our_rank(const struct replica *r, hf_time now)
+/* How many participants that can be heard come before us: they speak first, but nobody about
+ * himself. */
+static int64_t our_rank(const struct replica *r, size_t about, hf_time now)
 {
     hf_nodes all = participants(r);
     int64_t rank = 0;
 
     for (size_t n = 0; n < r->self_node.ix; n++)
-        if ((all & (1u << n)) != 0 && !is_silent(r, n, now))
+        if (n != about && (all & (1u << n)) != 0 && !is_silent(r, n, now))
             rank++;
     return rank;
 }
@@ -224,7 +225,7 @@ static void look_at(struct replica *r, size_t n, hf_time now)
 {
     const struct beats *b = &r->beats;
     int64_t wait_ms = (int64_t)r->settings.mute_after_ms;
-    int64_t rank = our_rank(r, now);
+    int64_t rank = our_rank(r, n, now);
     bool is_muted = (b->muted & (1u << n)) != 0;
 
     if (is_silent(r, n, now)) {

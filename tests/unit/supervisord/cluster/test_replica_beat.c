@@ -186,6 +186,21 @@ START_TEST(a_member_that_beats_again_is_reported_as_heard)
 }
 END_TEST
 
+START_TEST(the_first_that_beats_again_is_reported_at_once_by_the_second)
+{
+    bus_form(3);
+    run_ms(500);
+    bus.host[0].is_paused = true;
+    run_ms(2000);
+    ck_assert_uint_eq(bus.host[1].beat_events, 1);
+    bus.host[0].is_paused = false;
+    run_ms(300);
+    ck_assert_uint_eq(bus.host[1].beat_events, 2);
+    ck_assert(bus.host[1].beat_event.u.beat.heard);
+    ck_assert_uint_eq(bus.host[1].beat_event.from.ix, 1);
+}
+END_TEST
+
 START_TEST(one_whose_own_beats_do_not_come_back_accuses_nobody)
 {
     bus_form(3);
@@ -227,5 +242,6 @@ HF_TEST_MAIN("cluster/replica_beat", HF_CASE(the_odd_one_of_three_stops_and_the_
              HF_CASE(a_mute_member_is_reported_by_the_lowest_once),
              HF_CASE(the_next_in_rank_reports_when_the_lowest_cannot),
              HF_CASE(a_member_that_beats_again_is_reported_as_heard),
+             HF_CASE(the_first_that_beats_again_is_reported_at_once_by_the_second),
              HF_CASE(one_whose_own_beats_do_not_come_back_accuses_nobody),
              HF_CASE(after_our_own_pause_nobody_is_accused))
