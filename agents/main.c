@@ -9,6 +9,7 @@
 
 #include "agents/agent.h"
 #include "agents/host/host.h"
+#include "agents/vm/ledger.h"
 #include "agents/vm/libvirt.h"
 #include "agents/vm/render.h"
 #include "agents/vm/vm.h"
@@ -18,7 +19,7 @@
 enum { EXIT_USAGE = 2 };
 
 struct options {
-    const char *door, *uri, *run, *sysroot;
+    const char *door, *uri, *run, *ledger, *sysroot;
     bool is_verbose;
 };
 
@@ -30,6 +31,7 @@ static int usage(FILE *out)
             "  --sysroot PATH  host: read PATH/proc instead of /proc\n"
             "  --libvirt URI   vm: qemu:///system\n"
             "  --run PATH      vm: libvirt's pid and status files (/run/libvirt/qemu)\n"
+            "  --ledger PATH   vm: what this host started in this boot (" LEDGER_FOLDER ")\n"
             "  --verbose       log debug lines\n"
             "  --version, --help\n");
     return out == stdout ? 0 : EXIT_USAGE;
@@ -67,6 +69,7 @@ static int run_vm(struct agent_setup setup, const struct options *options)
         return EXIT_FAILURE;
     }
     v->where = (struct qemu_where){.proc = "/proc", .run = options->run};
+    v->ledger = options->ledger;
     setup.kind = HF_AGENT_VM;
     setup.calls = &vm_calls;
     setup.user = v;
@@ -111,8 +114,9 @@ static int read_options(int argc, char **argv, struct options *options)
     static const struct option known[] = {
         {"door", required_argument, NULL, 'd'},    {"sysroot", required_argument, NULL, 's'},
         {"libvirt", required_argument, NULL, 'l'}, {"run", required_argument, NULL, 'r'},
-        {"verbose", no_argument, NULL, 'v'},       {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+        {"ledger", required_argument, NULL, 'L'},  {"verbose", no_argument, NULL, 'v'},
+        {"version", no_argument, NULL, 'V'},       {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
     int option;
 
     while ((option = getopt_long(argc, argv, "vh", known, NULL)) != -1) {
@@ -124,6 +128,8 @@ static int read_options(int argc, char **argv, struct options *options)
             options->uri = optarg;
         else if (option == 'r')
             options->run = optarg;
+        else if (option == 'L')
+            options->ledger = optarg;
         else if (option == 'v')
             options->is_verbose = true;
         else if (option == 'V')
@@ -139,6 +145,7 @@ int main(int argc, char **argv)
     struct options options = {.door = AGENT_DOOR,
                               .uri = "qemu:///system",
                               .run = "/run/libvirt/qemu",
+                              .ledger = LEDGER_FOLDER,
                               .sysroot = ""};
     struct agent_setup setup = {.stop_fd = -1};
     int status = read_options(argc, argv, &options);

@@ -69,6 +69,9 @@ struct virt {
     /* A running domain's XML, malloc'ed; for the start number when the status file is not there. */
     enum virt_code (*describe)(void *self, void *conn, const char *name, char **xml,
                                struct hf_err *err);
+    /* Have all creates that libvirt received before this call begun, and is there a domain of this
+     * name? ABSENT, ACTIVE or PERSISTENT; anything else: not known. Waits behind those creates. */
+    enum virt_code (*probe)(void *self, void *conn, const char *name, struct hf_err *err);
 };
 
 /* The real one. Starts libvirt's event loop in a thread of its own, once per process and for ever

@@ -11,8 +11,8 @@
 
 enum {
     THREADS_MAX = POOL_WORKERS + POOL_STUCK_MAX,
-    /* Notes kept free for answers: every thread may have one. */
-    NOTES_FOR_EVENTS = POOL_NOTES_MAX - 2 * THREADS_MAX,
+    /* Notes kept free for jobs: every thread may have two, CALLED and ANSWER. */
+    NOTES_FOR_EVENTS = POOL_NOTES_MAX - 4 * THREADS_MAX,
 };
 
 struct worker {
@@ -28,6 +28,7 @@ struct waiting_job {
 
 struct pool {
     struct virt virt;
+    struct pool_ledger ledger;
     int fd;
     pthread_mutex_t lock;
     pthread_cond_t work;     /* a job, a refresh or the end */
@@ -122,9 +123,29 @@ static struct waiting_job *pick(struct pool *pool)
     return best;
 }
 
-static enum virt_code do_job(const struct virt *v, void *conn, const struct job *job,
-                             struct pool *pool, char **xml, struct hf_err *err)
+static enum virt_code create(struct pool *pool, void *conn, uint64_t id, const struct job *job,
+                             struct hf_err *err)
 {
+    const struct virt *v = &pool->virt;
+    const struct pool_ledger *ledger = &pool->ledger;
+    struct note note = {.kind = NOTE_CALLED, .id = id, .job = job->kind, .uid = job->uid};
+    enum virt_code code;
+
+    if (ledger->calling != NULL && ledger->calling(ledger->user, job, err) != HF_OK)
+        return VIRT_FAILED;
+    pthread_mutex_lock(&pool->lock);
+    (void)push_note(pool, &note, POOL_NOTES_MAX); /* for people only */
+    pthread_mutex_unlock(&pool->lock);
+    code = v->create(v->self, conn, job->name, job->xml, err);
+    if (code != VIRT_GONE && ledger->called != NULL)
+        ledger->called(ledger->user, job);
+    return code;
+}
+
+static enum virt_code do_job(struct pool *pool, void *conn, uint64_t id, const struct job *job,
+                             char **xml, struct hf_err *err)
+{
+    const struct virt *v = &pool->virt;
     struct virt_sink sink = {.event = on_event, .gone = on_gone, .user = pool};
 
     switch (job->kind) {
@@ -133,7 +154,7 @@ static enum virt_code do_job(const struct virt *v, void *conn, const struct job 
     case JOB_PING:
         return v->ping(v->self, conn, err);
     case JOB_CREATE:
-        return v->create(v->self, conn, job->name, job->xml, err);
+        return create(pool, conn, id, job, err);
     case JOB_RESUME:
         return v->resume(v->self, conn, job->name, err);
     case JOB_SHUTDOWN:
@@ -144,6 +165,8 @@ static enum virt_code do_job(const struct virt *v, void *conn, const struct job 
         return v->destroy(v->self, conn, job->name, false, err);
     case JOB_DESCRIBE:
         return v->describe(v->self, conn, job->name, xml, err);
+    case JOB_PROBE:
+        return v->probe(v->self, conn, job->name, err);
     case JOB_KINDS:
         break;
     }
@@ -166,15 +189,16 @@ static enum virt_code renew(struct pool *pool, uint64_t generation, void **conn,
     return code;
 }
 
-static enum virt_code try_job(struct pool *pool, const struct job *job, uint64_t generation,
-                              void **conn, uint64_t *of, char **xml, struct hf_err *err)
+static enum virt_code try_job(struct pool *pool, uint64_t id, const struct job *job,
+                              uint64_t generation, void **conn, uint64_t *of, char **xml,
+                              struct hf_err *err)
 {
     enum virt_code code = VIRT_OK;
 
     if (job->kind != JOB_ATTACH)
         code = renew(pool, generation, conn, of, err);
     if (code == VIRT_OK)
-        code = do_job(&pool->virt, *conn, job, pool, xml, err);
+        code = do_job(pool, *conn, id, job, xml, err);
     if ((code == VIRT_GONE || code == VIRT_UNREACHED) && *conn != NULL) {
         pool->virt.close(pool->virt.self, *conn);
         *conn = NULL;
@@ -213,9 +237,9 @@ static void work_one(struct pool *pool, struct worker *me, struct waiting_job *w
     waiting->id = 0;
     me->job_id = mine.id;
     pthread_mutex_unlock(&pool->lock);
-    code = try_job(pool, &mine.job, generation, conn, of, &xml, &err);
+    code = try_job(pool, mine.id, &mine.job, generation, conn, of, &xml, &err);
     if (code == VIRT_UNREACHED) /* a connection gone stale: once more on a new one */
-        code = try_job(pool, &mine.job, generation, conn, of, &xml, &err);
+        code = try_job(pool, mine.id, &mine.job, generation, conn, of, &xml, &err);
     free(mine.job.xml);
     pthread_mutex_lock(&pool->lock);
     me->job_id = 0;
@@ -346,6 +370,11 @@ enum hf_code pool_open(struct pool **pool, const struct virt *virt, struct hf_er
     }
     *pool = p;
     return HF_OK;
+}
+
+void pool_set_ledger(struct pool *pool, const struct pool_ledger *ledger)
+{
+    pool->ledger = *ledger;
 }
 
 void pool_close(struct pool *pool)

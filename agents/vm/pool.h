@@ -28,32 +28,46 @@ enum job_kind {
     JOB_DESTROY_GRACEFUL,
     JOB_DESTROY,
     JOB_DESCRIBE,
+    JOB_PROBE,
     JOB_KINDS
 };
 
 struct job {
     enum job_kind kind;
     hf_vm_uid uid;
+    uint32_t start_no; /* CREATE */
     char name[HF_NAME_MAX + 1];
     char *xml; /* CREATE: malloc'ed, the pool frees it */
 };
 
-enum note_kind { NOTE_ANSWER = 1, NOTE_EVENT, NOTE_GONE };
+/* CALLED: a CREATE job's call to libvirt begins now. */
+enum note_kind { NOTE_ANSWER = 1, NOTE_CALLED, NOTE_EVENT, NOTE_GONE };
 
 struct note {
     enum note_kind kind;
-    uint64_t id;           /* ANSWER: of the job */
-    enum job_kind job;     /* ANSWER */
-    hf_vm_uid uid;         /* ANSWER */
+    uint64_t id;           /* ANSWER, CALLED: of the job */
+    enum job_kind job;     /* ANSWER, CALLED */
+    hf_vm_uid uid;         /* ANSWER, CALLED */
     enum virt_code code;   /* ANSWER */
     char *xml;             /* ANSWER to DESCRIBE: malloc'ed, the receiver frees it */
     struct virt_event event;        /* EVENT */
     char why[HF_REASON_MAX + 1];    /* ANSWER that is not OK, GONE */
 };
 
+/* What must be written down around each CREATE call. Called by workers. */
+struct pool_ledger {
+    /* Before the call; not HF_OK: it is not made, the answer is VIRT_FAILED with this reason. */
+    enum hf_code (*calling)(void *user, const struct job *job, struct hf_err *err);
+    /* After the call, unless it is not known how it ended. */
+    void (*called)(void *user, const struct job *job);
+    void *user;
+};
+
 struct pool;
 
 enum hf_code pool_open(struct pool **pool, const struct virt *virt, struct hf_err *err);
+/* Before the first CREATE job. */
+void pool_set_ledger(struct pool *pool, const struct pool_ledger *ledger);
 /* Ends idle workers and waits for them; a hung one keeps the pool's memory until it returns. */
 void pool_close(struct pool *pool);
 /* Readable while notes wait. */

@@ -274,6 +274,45 @@ enum judge_end qemu_end(const struct qemu_where *where, const struct qemu *qemu,
     return JUDGE_END_UNKNOWN;
 }
 
+/* ---- who makes them ---- */
+
+struct qemu qemu_driver(const struct qemu_where *where)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    struct qemu none = {0};
+    struct stat_fields stat;
+    char path[PATH_MAX];
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s/driver.pid", where->run);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return none;
+    if (fcntl(fd, F_GETLK, &lock) != 0)
+        lock.l_type = F_UNLCK;
+    close(fd);
+    /* The kernel names the owner, so a file left behind is nobody's. */
+    if (lock.l_type == F_UNLCK || lock.l_pid <= 0 || !read_stat(where, lock.l_pid, &stat))
+        return none;
+    return (struct qemu){.pid = lock.l_pid, .started = stat.started};
+}
+
+bool qemu_is_gone(const struct qemu_where *where, const struct qemu *process)
+{
+    struct stat_fields stat;
+    char path[PATH_MAX];
+
+    if (process->pid <= 0)
+        return false;
+    if (read_stat(where, process->pid, &stat))
+        return stat.started != process->started || !is_alive(&stat);
+    (void)snprintf(path, sizeof path, "%s/self", where->proc);
+    if (access(path, F_OK) != 0)
+        return false; /* no /proc: nothing can be known */
+    (void)snprintf(path, sizeof path, "%s/%d", where->proc, (int)process->pid);
+    return access(path, F_OK) != 0 && errno == ENOENT;
+}
+
 uint32_t qemu_start_no(const struct qemu_where *where, const char *name, hf_vm_uid uid,
                        bool *is_certain)
 {

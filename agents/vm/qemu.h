@@ -43,6 +43,12 @@ bool qemu_kill(int pidfd);
 /* How it ended, once it has. */
 enum judge_end qemu_end(const struct qemu_where *where, const struct qemu *qemu, int pidfd);
 
+/* libvirt's qemu driver, that is the daemon whose calls make processes: the one that holds the lock
+ * of its pid file (libvirtd or virtqemud, however its socket came to it). pid 0: not known. */
+struct qemu qemu_driver(const struct qemu_where *where);
+/* Certainly not there any more; false when that cannot be known. */
+bool qemu_is_gone(const struct qemu_where *where, const struct qemu *process);
+
 /* The start it stems from, out of libvirt's status file; 0 = not ours, or not readable
  * (*is_certain false then). */
 uint32_t qemu_start_no(const struct qemu_where *where, const char *name, hf_vm_uid uid,

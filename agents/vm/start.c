@@ -2,13 +2,16 @@
  * REFUSED says that nothing of this VM runs here, so each refusal looks at every process first;
  * what cannot be known is GAVE_UP. A process that was made too late stays paused: it was never
  * let run, and a stop order ends it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "agents/vm/ledger.h"
 #include "agents/vm/render.h"
 #include "agents/vm/vm.h"
 #include "supervisord/base/log.h"
+#include "supervisord/base/str.h"
 #include "supervisord/door/door.h"
 
 static void end(struct vm *vm)
@@ -37,12 +40,11 @@ static void refuse(struct vm_agent *v, struct vm *vm, hf_time now, const char *w
         give_up(v, vm, now, err.text);
         return;
     }
-    if (vm->life == VM_ON) {
+    if (vm->life == VM_ON || vm_may_appear(vm)) {
         give_up(v, vm, now, why);
         return;
     }
-    end(vm);
-    vm->life = VM_OFF;
+    end(vm); /* VM_ENDED stays: how it ended is still to be told */
     vm_done(v, order.token, HF_OUT_REFUSED, order.received, now, "%s", why);
 }
 
@@ -101,17 +103,65 @@ static bool is_hindered(struct vm_agent *v, struct vm *vm, hf_time now)
         give_up(v, vm, now, "an earlier start still hangs in libvirt");
         return true;
     }
-    if (vm->life == VM_ON && vm->start_no != vm->start.start_no) {
-        give_up(v, vm, now,
-                vm->start_no != 0 ? "it runs already, from another start"
-                                  : "it runs already, started by somebody else");
-        return true;
-    }
-    if (!v->is_attached) {
-        refuse(v, vm, now, v->trouble);
-        return true;
-    }
     return false;
+}
+
+/* No start is executed twice in a boot, by whichever agent. False: this one must not be, see why. */
+static bool is_new(struct vm_agent *v, const struct vm *vm, char *why, size_t cap)
+{
+    uint32_t start_no = vm->start.start_no;
+    struct ledger_entry entry;
+    struct hf_err err;
+    enum hf_code code = ledger_read(v->ledger, vm->uid, &entry, &err);
+
+    if (code == HF_ENOENT || (code == HF_OK && entry.start_no < start_no))
+        return true;
+    if (code != HF_OK)
+        (void)hf_str_copy(why, cap, err.text);
+    else if (entry.start_no == start_no)
+        (void)snprintf(why, cap, "start %u ran already and ended", (unsigned)start_no);
+    else
+        (void)snprintf(why, cap, "start %u is stale: start %u was executed here",
+                       (unsigned)start_no, (unsigned)entry.start_no);
+    return false;
+}
+
+/* What runs cannot be made. */
+static void adopt(struct vm_agent *v, struct vm *vm, hf_time now)
+{
+    if (vm->start_no == 0)
+        give_up(v, vm, now, "it runs already, started by somebody else");
+    else if (vm->start_no != vm->start.start_no)
+        give_up(v, vm, now, "it runs already, from another start");
+    else if (!v->is_attached)
+        give_up(v, vm, now, v->trouble);
+    else
+        submit_resume(v, vm, now); /* this very start: an agent before us began it */
+}
+
+/* Nothing earlier is under way: adopt what runs, or create. */
+static void carry_out(struct vm_agent *v, struct vm *vm, hf_time now)
+{
+    char why[HF_REASON_MAX + 1];
+    bool is_old = vm->life != VM_ON && !is_new(v, vm, why, sizeof why);
+    struct hf_err err;
+
+    if (is_old) /* libvirt's pid file is not the last word on what runs */
+        (void)vm_look_one(v, vm, now, &err);
+    if (vm->life == VM_ON) {
+        adopt(v, vm, now);
+    } else if (is_old || !v->is_attached) {
+        refuse(v, vm, now, is_old ? why : v->trouble);
+    } else {
+        vm->can_correct = false;
+        submit_create(v, vm, now);
+    }
+}
+
+void start_settled(struct vm_agent *v, struct vm *vm, hf_time now)
+{
+    if (vm->start.step == START_UNSETTLED && !vm_may_appear(vm))
+        carry_out(v, vm, now);
 }
 
 static void begin(struct vm_agent *v, struct vm *vm, const struct hf_report *report, int ride,
@@ -127,17 +177,14 @@ static void begin(struct vm_agent *v, struct vm *vm, const struct hf_report *rep
     vm_look_file(v, vm, now);
     if (is_hindered(v, vm, now))
         return;
-    if (vm->life == VM_ON) { /* this very start: an agent before us began it */
-        submit_resume(v, vm, now);
-        return;
-    }
-    if (read_xml(report, ride, &vm->start.xml, &err) != HF_OK) {
+    if (vm->life != VM_ON && read_xml(report, ride, &vm->start.xml, &err) != HF_OK) {
         refuse(v, vm, now, err.text);
         return;
     }
-    vm->can_correct = false;
-    vm_progress(v, vm->start.token, HF_PROGRESS_START_REQUESTED, 0);
-    submit_create(v, vm, now);
+    if (vm->orphan.is_open)
+        vm->start.step = START_UNSETTLED;
+    else
+        carry_out(v, vm, now);
 }
 
 void start_begin(struct vm_agent *v, const struct hf_report *report, int ride, hf_time now)
@@ -162,6 +209,14 @@ void start_begin(struct vm_agent *v, const struct hf_report *report, int ride, h
 }
 
 /* ---- answers ---- */
+
+void start_called(struct vm_agent *v, struct vm *vm, const struct note *note)
+{
+    if (vm->start.step != START_CREATING || vm->start.job != note->id || vm->start.is_requested)
+        return;
+    vm->start.is_requested = true;
+    vm_progress(v, vm->start.token, HF_PROGRESS_START_REQUESTED, 0);
+}
 
 static void created(struct vm_agent *v, struct vm *vm, hf_time now)
 {
@@ -238,6 +293,8 @@ void start_answer(struct vm_agent *v, struct vm *vm, const struct note *note, hf
 
     if (note->job == JOB_CREATE && vm->creates > 0)
         vm->creates--;
+    if (note->job == JOB_CREATE && note->code == VIRT_GONE)
+        orphan_begin(v, vm, now); /* libvirt may do it yet */
     if (is_awaited) {
         vm->start.job = 0;
         if (note->job == JOB_CREATE)
@@ -274,7 +331,7 @@ void start_retry(struct vm_agent *v, struct vm *vm, hf_time now)
 /* True: no worker has begun it, and none will. */
 static bool take_back(struct vm_agent *v, struct vm *vm)
 {
-    if (vm->start.step == START_WAITING_GONE)
+    if (vm->start.step == START_WAITING_GONE || vm->start.step == START_UNSETTLED)
         return true;
     if (vm->start.step != START_CREATING || !pool_withdraw(v->pool, vm->start.job))
         return false;

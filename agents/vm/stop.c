@@ -31,7 +31,7 @@ static bool is_proved(struct vm_agent *v, struct vm *vm, hf_time now)
 {
     struct hf_err err;
 
-    if (vm->creates > 0 || vm_look_one(v, vm, now, &err) != HF_OK || vm->life == VM_ON)
+    if (vm_may_appear(vm) || vm_look_one(v, vm, now, &err) != HF_OK || vm->life == VM_ON)
         return false;
     end(v, vm, HF_OUT_DONE, now, "no process of it is left");
     return true;
@@ -102,7 +102,7 @@ static void enter(struct vm_agent *v, struct vm *vm, enum stop_step step, hf_tim
 
 static void climb(struct vm_agent *v, struct vm *vm, hf_time now)
 {
-    if (vm->creates > 0)
+    if (vm_may_appear(vm) && vm->life != VM_ON)
         enter(v, vm, STOP_WAITING_CREATE, now);
     else if (!is_proved(v, vm, now))
         enter(v, vm, vm->stop.grace_ms > 0 ? STOP_GRACE : STOP_GRACEFUL, now);
@@ -173,13 +173,15 @@ void stop_answer(struct vm_agent *v, struct vm *vm, const struct note *note, hf_
 void stop_ended(struct vm_agent *v, struct vm *vm, hf_time now)
 {
     vm->life = VM_OFF;
-    if (!is_proved(v, vm, now) && vm->creates == 0)
+    if (vm_may_appear(vm))
+        enter(v, vm, STOP_WAITING_CREATE, now);
+    else if (!is_proved(v, vm, now))
         enter(v, vm, STOP_KILLED, now); /* a second process of it, or a look that failed */
 }
 
 void stop_created(struct vm_agent *v, struct vm *vm, hf_time now)
 {
-    if (vm->stop.step == STOP_WAITING_CREATE && vm->creates == 0)
+    if (vm->stop.step == STOP_WAITING_CREATE && !vm_may_appear(vm))
         climb(v, vm, now);
 }
 

@@ -62,7 +62,7 @@ static void let_go(struct vm_agent *v, struct vm *vm)
 static void tidy(struct vm_agent *v, struct vm *vm)
 {
     if (!vm->is_used || vm->is_listed || vm->start.step != START_NONE ||
-        vm->stop.step != STOP_NONE || vm->creates > 0)
+        vm->stop.step != STOP_NONE || vm_may_appear(vm))
         return;
     if (!v->is_list_known) /* the list that will name it is still on its way */
         return;
@@ -111,7 +111,7 @@ void vm_progress(struct vm_agent *v, struct hf_token token, enum hf_progress pha
 
 uint64_t vm_submit(struct vm_agent *v, struct vm *vm, enum job_kind kind, char *xml)
 {
-    struct job job = {.kind = kind, .uid = vm->uid, .xml = xml};
+    struct job job = {.kind = kind, .uid = vm->uid, .start_no = vm->start.start_no, .xml = xml};
 
     (void)hf_str_copy(job.name, sizeof job.name, vm->name);
     return pool_submit(v->pool, &job);
@@ -459,6 +459,10 @@ static void take_answer(struct vm_agent *v, const struct note *note, hf_time now
         if (vm != NULL)
             described(v, vm, note);
         break;
+    case JOB_PROBE:
+        if (vm != NULL)
+            orphan_answer(v, vm, note, now);
+        break;
     case JOB_KINDS:
         break;
     }
@@ -469,11 +473,17 @@ static void take_answer(struct vm_agent *v, const struct note *note, hf_time now
 static void take_notes(struct vm_agent *v, hf_time now)
 {
     struct note note;
+    struct vm *vm;
 
     for (int i = 0; i < VM_NOTES_A_ROUND && pool_take(v->pool, &note); i++) {
         switch (note.kind) {
         case NOTE_ANSWER:
             take_answer(v, &note, now);
+            break;
+        case NOTE_CALLED:
+            vm = vm_find(v, note.uid);
+            if (vm != NULL)
+                start_called(v, vm, &note);
             break;
         case NOTE_EVENT:
             hear(v, &note.event, now);
@@ -540,18 +550,23 @@ static bool may_be_created(const struct vm *vm)
            vm->start.step == START_WAITING_GONE;
 }
 
-/* Complete or not at all: against the list of this connection, after a look that succeeded. */
+/* Complete or not at all: against the list of this connection, after a look that succeeded, and
+ * while no create of this host, whoever called it, can still add to it. */
 static void send_inventory(struct vm_agent *v)
 {
     struct hf_report report = {.kind = HF_REPORT_INVENTORY};
     uint16_t count = 0;
 
-    if (!v->wants_inventory || !v->is_list_known || !v->is_look_certain)
+    if (!v->wants_inventory || !v->is_list_known || !v->is_look_certain || !v->is_ledger_known)
         return;
     for (size_t i = 0; i < HF_VMS_MAX; i++) {
         struct vm *vm = &v->vm[i];
 
-        if (!vm->is_used || !vm->is_listed)
+        if (!vm->is_used)
+            continue;
+        if (vm->orphan.is_open)
+            return;
+        if (!vm->is_listed)
             continue;
         if (vm->life != VM_ON && may_be_created(vm))
             return; /* "not here" would be a guess, and on it the VM is started elsewhere */
@@ -653,8 +668,9 @@ static void ready(void *user, int fd, hf_time now)
 
 static hf_time tick_vm(struct vm_agent *v, struct vm *vm, hf_time now)
 {
-    hf_time next = vm_earlier(start_tick(v, vm, now), stop_tick(v, vm, now));
+    hf_time next = orphan_tick(v, vm, now);
 
+    next = vm_earlier(next, vm_earlier(start_tick(v, vm, now), stop_tick(v, vm, now)));
     if (vm->life == VM_ENDED) {
         judge(v, vm, now);
         if (vm->life == VM_ENDED)
@@ -670,6 +686,8 @@ static hf_time tick(void *user, hf_time now)
     hf_time next = tick_libvirt(v, now);
 
     if (hf_time_reached(now, v->look_at)) {
+        if (!v->is_ledger_known)
+            orphan_load(v, now);
         look_at_all(v, now);
         tell_watch(v);
     }
@@ -692,6 +710,7 @@ enum hf_code vm_open(struct vm_agent *v, struct agent *agent, struct hf_err *err
     (void)hf_str_copy(v->trouble, sizeof v->trouble, "libvirt: not connected yet");
     for (size_t i = 0; i < HF_VMS_MAX; i++)
         v->vm[i].pidfd = -1;
+    orphan_open(v, hf_clock_now());
     return agent_watch(agent, pool_fd(v->pool), err);
 }
 

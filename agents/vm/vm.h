@@ -30,6 +30,7 @@ enum vm_life {
 
 enum start_step {
     START_NONE = 0,
+    START_UNSETTLED,    /* an earlier create may still make a process: orphan.c */
     START_CREATING,     /* a worker has it, or it waits for one */
     START_WAITING_GONE, /* libvirt still keeps the instance that ended */
     START_RESUMING,
@@ -41,6 +42,7 @@ struct start_order {
     uint32_t start_no;
     hf_time received, deadline, retry_at;
     uint64_t job;
+    bool is_requested; /* told once, whatever is tried again */
     char *xml; /* checked and marked; malloc'ed */
 };
 
@@ -63,6 +65,18 @@ struct stop_order {
     pid_t killed_pid; /* told once */
 };
 
+/* A create nobody waits for any more and whose end is not known: orphan.c. */
+struct orphan {
+    bool is_open;
+    uint32_t start_no;
+    struct qemu driver;  /* the libvirt daemon that was called; pid 0 = not known */
+    hf_time gone_since;  /* that daemon is gone; 0 or VM_NEVER: it is not, as far as is known */
+    hf_time said_since;  /* libvirt said no; 0 = it did not */
+    hf_time look_at, probe_at; /* probe_at: a probe's deadline while it is under way */
+    uint64_t probe_job;
+    bool is_probe_late;  /* its worker hangs; the answer still comes */
+};
+
 struct vm {
     bool is_used;
     bool is_listed; /* in the daemon's list; else it stays only for an order */
@@ -78,6 +92,7 @@ struct vm {
     bool can_correct;      /* an end was told; libvirt's word may still change it */
     enum hf_seen told_end;
     struct judge_facts facts;
+    struct orphan orphan;
     struct start_order start;
     struct stop_order stop;
 };
@@ -91,6 +106,7 @@ struct vm_agent {
     struct agent *agent; /* set by the owner after agent_open */
     struct pool *pool;
     struct qemu_where where;
+    const char *ledger; /* folder of ledger.h, borrowed */
     struct vm vm[HF_VMS_MAX];
 
     bool is_list_known;       /* told whole on this connection */
@@ -103,19 +119,20 @@ struct vm_agent {
     hf_time attach_at, attach_deadline, ping_at, ping_deadline, look_at;
     uint32_t backoff_ms;
     bool is_look_certain;
+    bool is_ledger_known;     /* what agents before us left open is in vm[].orphan */
     bool is_known, is_known_told; /* the watch, and as last told */
     bool is_watch_due;            /* a new connection was not told yet */
     bool wants_inventory;
     char trouble[HF_REASON_MAX + 1]; /* why libvirt does not answer */
 };
 
-/* The pool and `where` must be set; the rest zero. */
+/* The pool, `where` and `ledger` must be set; the rest zero. */
 enum hf_code vm_open(struct vm_agent *v, struct agent *agent, struct hf_err *err);
 /* Forget everything; VMs are not touched. */
 void vm_close(struct vm_agent *v);
 extern const struct agent_calls vm_calls; /* user = struct vm_agent */
 
-/* ---- between vm.c, start.c and stop.c ---- */
+/* ---- between vm.c, start.c, stop.c and orphan.c ---- */
 
 struct vm *vm_find(struct vm_agent *v, hf_vm_uid uid);
 /* Find, or take a slot; NULL when the table is full. */
@@ -136,6 +153,10 @@ void start_answer(struct vm_agent *v, struct vm *vm, const struct note *note, hf
 void start_ended(struct vm_agent *v, struct vm *vm, hf_time now);
 /* libvirt let go of the earlier instance. */
 void start_retry(struct vm_agent *v, struct vm *vm, hf_time now);
+/* No earlier create can make a process any more. */
+void start_settled(struct vm_agent *v, struct vm *vm, hf_time now);
+/* Its call to libvirt begins. */
+void start_called(struct vm_agent *v, struct vm *vm, const struct note *note);
 /* Not begun yet: forgotten, true. */
 bool start_drop(struct vm_agent *v, struct vm *vm);
 /* A stop takes over. */
@@ -147,6 +168,21 @@ void stop_answer(struct vm_agent *v, struct vm *vm, const struct note *note, hf_
 void stop_ended(struct vm_agent *v, struct vm *vm, hf_time now);
 void stop_created(struct vm_agent *v, struct vm *vm, hf_time now);
 hf_time stop_tick(struct vm_agent *v, struct vm *vm, hf_time now);
+
+/* Let workers write the ledger, and load. Before the first job. */
+void orphan_open(struct vm_agent *v, hf_time now);
+/* Read what agents before us left open; again until it is known. */
+void orphan_load(struct vm_agent *v, hf_time now);
+/* Our own call broke off. */
+void orphan_begin(struct vm_agent *v, struct vm *vm, hf_time now);
+void orphan_answer(struct vm_agent *v, struct vm *vm, const struct note *note, hf_time now);
+hf_time orphan_tick(struct vm_agent *v, struct vm *vm, hf_time now);
+
+/* May a create that began before now still make a process of it? Then nothing is proved. */
+static inline bool vm_may_appear(const struct vm *vm)
+{
+    return vm->creates > 0 || vm->orphan.is_open;
+}
 
 static inline hf_time vm_earlier(hf_time a, hf_time b)
 {

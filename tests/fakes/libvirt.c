@@ -258,6 +258,22 @@ static enum virt_code describe(void *self, void *conn, const char *name, char **
     return VIRT_FAILED;
 }
 
+static enum virt_code probe(void *self, void *conn, const char *name, struct hf_err *err)
+{
+    struct fake_libvirt *fake = self;
+    enum virt_code code;
+    bool does;
+
+    (void)conn;
+    lock(fake);
+    fake->probes++;
+    code = obey(fake, &fake->probe, &does, err);
+    if (does)
+        code = pid_of(fake, name) != 0 ? VIRT_ACTIVE : VIRT_ABSENT;
+    unlock(fake);
+    return code;
+}
+
 /* ---- the test's side ---- */
 
 void fake_open(struct fake_libvirt *fake, const char *folder, struct virt *virt)
@@ -269,7 +285,8 @@ void fake_open(struct fake_libvirt *fake, const char *folder, struct virt *virt)
     must(pipe2(fake->stdin_pipe, O_CLOEXEC) == 0, "pipe");
     copy_shell(fake);
     *virt = (struct virt){fake,   attach,    open_conn, close_conn, ping,
-                          create, resume,    shut_down, destroy,    describe};
+                          create, resume,    shut_down, destroy,    describe,
+                          probe};
 }
 
 void fake_close(struct fake_libvirt *fake)

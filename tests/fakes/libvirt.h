@@ -27,8 +27,8 @@ struct fake_libvirt {
     pthread_cond_t released;
     char folder[128];   /* pid and status files, and the program qemu-fake */
     bool is_released;   /* hung calls go on */
-    enum fake_mode attach, ping, create, resume, shutdown, destroy;
-    unsigned attaches, creates, resumes, shutdowns, destroys;
+    enum fake_mode attach, ping, create, resume, shutdown, destroy, probe;
+    unsigned attaches, creates, resumes, shutdowns, destroys, probes;
     bool ignores_term;  /* new qemus do not end by SIGTERM */
     struct virt_sink sink;
     int stdin_pipe[2];  /* qemus live as long as its writing end */

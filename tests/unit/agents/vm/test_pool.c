@@ -33,13 +33,16 @@ static void teardown(void)
     ck_assert_int_eq(system(command), 0);
 }
 
+/* The next but CALLED, which has a case of its own. */
 static struct note await_note(void)
 {
     struct pollfd one = {.fd = pool_fd(pool), .events = POLLIN};
     struct note note;
 
-    while (!pool_take(pool, &note))
-        ck_assert_int_eq(poll(&one, 1, 5000), 1);
+    do {
+        while (!pool_take(pool, &note))
+            ck_assert_int_eq(poll(&one, 1, 5000), 1);
+    } while (note.kind == NOTE_CALLED);
     return note;
 }
 
@@ -144,7 +147,64 @@ START_TEST(a_full_queue_refuses_and_a_flood_of_events_is_counted)
 }
 END_TEST
 
+/* ---- what is written down around a create ---- */
+
+static char wrote[64];
+
+static enum hf_code calling(void *user, const struct job *job, struct hf_err *err)
+{
+    strcat(wrote, *(bool *)user ? "calling " : "cannot ");
+    ck_assert_uint_eq(job->start_no, 9);
+    return *(bool *)user ? HF_OK : hf_err_set(err, HF_EIO, "no room");
+}
+
+static void called(void *user, const struct job *job)
+{
+    (void)user;
+    (void)job;
+    strcat(wrote, "called ");
+}
+
+START_TEST(a_create_is_written_down_before_and_after)
+{
+    static const struct {
+        bool can_write;
+        enum fake_mode mode;
+        enum virt_code code;
+        unsigned creates;
+        const char *wrote;
+    } cases[] = {
+        {true, FAKE_OK, VIRT_OK, 1, "calling called "},
+        {true, FAKE_REFUSE, VIRT_FAILED, 1, "calling called "},
+        {true, FAKE_GONE, VIRT_GONE, 1, "calling "}, /* how it ended is not known */
+        {false, FAKE_OK, VIRT_FAILED, 0, "cannot "},
+    };
+    bool can_write = cases[_i].can_write;
+    struct pool_ledger ledger = {.calling = calling, .called = called, .user = &can_write};
+    struct job job = {.kind = JOB_CREATE, .uid = 1, .start_no = 9, .name = "pool-1"};
+    struct pollfd one = {.fd = pool_fd(pool), .events = POLLIN};
+    struct note note;
+    uint64_t id;
+
+    pool_set_ledger(pool, &ledger);
+    fake_set(&fake, &fake.create, cases[_i].mode);
+    job.xml = strdup("<domain/>");
+    id = pool_submit(pool, &job);
+    if (can_write) {
+        while (!pool_take(pool, &note))
+            ck_assert_int_eq(poll(&one, 1, 5000), 1);
+        ck_assert_int_eq(note.kind, NOTE_CALLED);
+        ck_assert_uint_eq(note.id, id);
+    }
+    note = await_note();
+    ck_assert_int_eq(note.code, cases[_i].code);
+    ck_assert_uint_eq(fake_count(&fake, &fake.creates), cases[_i].creates);
+    ck_assert_str_eq(wrote, cases[_i].wrote);
+}
+END_TEST
+
 HF_TEST_MAIN_WITH("agents/vm/pool", setup, teardown, HF_CASE(an_answer_names_its_job),
                   HF_CASE(hung_workers_are_replaced_up_to_the_bound_and_answer_late),
                   HF_CASE(an_end_does_not_wait_for_starts_and_a_waiting_job_can_be_taken_back),
-                  HF_CASE(a_full_queue_refuses_and_a_flood_of_events_is_counted))
+                  HF_CASE(a_full_queue_refuses_and_a_flood_of_events_is_counted),
+                  HF_LOOP(a_create_is_written_down_before_and_after, 0, 4))

@@ -4,6 +4,7 @@
 #include "tests/unit/check.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,6 +45,55 @@ static void put(const char *path, const char *text, size_t len)
     ck_assert_uint_eq(fwrite(text, 1, len, file), len);
     fclose(file);
 }
+
+START_TEST(libvirt_s_daemon_is_who_holds_the_lock_of_its_pid_file)
+{
+    struct qemu driver;
+    int ready[2], status;
+    char path[100], one;
+    pid_t pid;
+
+    ck_assert_int_eq(qemu_driver(&where).pid, 0);
+    put("driver.pid", "1\n", 2); /* left behind, and its number is somebody else's now */
+    ck_assert_int_eq(qemu_driver(&where).pid, 0);
+    ck_assert_int_eq(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+        int fd;
+
+        snprintf(path, sizeof path, "%s/driver.pid", folder);
+        fd = open(path, O_RDWR | O_CLOEXEC);
+        if (fd < 0 || fcntl(fd, F_SETLK, &lock) != 0 || write(ready[1], "x", 1) != 1)
+            _exit(1);
+        pause();
+        _exit(0);
+    }
+    close(ready[1]);
+    ck_assert_int_eq(read(ready[0], &one, 1), 1);
+    close(ready[0]);
+    driver = qemu_driver(&where);
+    ck_assert_int_eq(driver.pid, pid);
+    ck_assert(!qemu_is_gone(&where, &driver));
+    driver.started--;
+    ck_assert(qemu_is_gone(&where, &driver)); /* its number is another's */
+    driver.started++;
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(qemu_is_gone(&where, &driver));
+    ck_assert_int_eq(qemu_driver(&where).pid, 0);
+}
+END_TEST
+
+START_TEST(who_cannot_be_looked_for_is_not_gone)
+{
+    struct qemu nobody = {0}, driver = {.pid = 12, .started = 34};
+    struct qemu_where nowhere = {.proc = "/nowhere", .run = folder};
+
+    ck_assert(!qemu_is_gone(&where, &nobody));
+    ck_assert(!qemu_is_gone(&nowhere, &driver));
+}
+END_TEST
 
 static struct qemu look(const char *name)
 {
@@ -201,6 +251,8 @@ START_TEST(the_start_number_comes_from_the_status_file_of_this_vm_only)
 END_TEST
 
 HF_TEST_MAIN_WITH("agents/vm/qemu", setup, teardown,
+                  HF_CASE(libvirt_s_daemon_is_who_holds_the_lock_of_its_pid_file),
+                  HF_CASE(who_cannot_be_looked_for_is_not_gone),
                   HF_CASE(a_process_is_found_with_and_without_libvirt_s_file),
                   HF_CASE(a_file_that_names_somebody_else_is_not_believed),
                   HF_CASE(a_process_that_is_no_qemu_is_not_a_vm),

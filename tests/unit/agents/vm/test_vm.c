@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agents/vm/ledger.h"
 #include "agents/vm/render.h"
 #include "supervisord/door/door.h"
 
@@ -19,22 +21,50 @@
 static struct agent_rig rig;
 static struct fake_libvirt fake;
 static struct vm_agent vms;
+static char ledger[96];
+static struct virt virt;
 
-static void setup(void)
+/* An agent over what is there. */
+static void open_agent(void)
 {
     struct agent_setup s;
     struct hf_err err;
-    struct virt virt;
 
-    render_init();
-    rig_open(&rig);
     memset(&vms, 0, sizeof vms);
-    fake_open(&fake, rig.folder, &virt);
     vms.where = (struct qemu_where){.proc = "/proc", .run = rig.folder};
+    vms.ledger = ledger;
     s = rig_setup(&rig, HF_AGENT_VM, &vm_calls, &vms);
     ck_assert_int_eq(pool_open(&vms.pool, &virt, &err), HF_OK);
     ck_assert_int_eq(agent_open(&rig.agent, &s, &err), HF_OK);
     ck_assert_int_eq(vm_open(&vms, rig.agent, &err), HF_OK);
+}
+
+static void setup(void)
+{
+    render_init();
+    rig_open(&rig);
+    fake_open(&fake, rig.folder, &virt);
+    snprintf(ledger, sizeof ledger, "%s/ledger", rig.folder);
+    open_agent();
+}
+
+static void close_agent(void)
+{
+    vm_close(&vms);
+    agent_close(rig.agent);
+    pool_close(vms.pool);
+}
+
+/* It ends; another begins with nothing but what is written down. */
+static void replace_agent(void)
+{
+    uint64_t count;
+
+    rig_stop(&rig);
+    ck_assert_int_eq(read(rig.stop_fd, &count, sizeof count), sizeof count);
+    close(rig.fd);
+    close_agent();
+    open_agent();
 }
 
 static void teardown(void)
@@ -200,13 +230,13 @@ START_TEST(a_refused_start_is_refused_and_a_wrong_xml_never_reaches_libvirt)
     fake_set(&fake, &fake.create, FAKE_REFUSE);
     ck_assert_int_eq(start(1, 1, 5000).u.done.outcome, HF_OUT_REFUSED);
     fake_set(&fake, &fake.create, FAKE_LOCKED);
-    ck_assert_int_eq(start(2, 1, 5000).u.done.outcome, HF_OUT_REFUSED);
+    ck_assert_int_eq(start(2, 2, 5000).u.done.outcome, HF_OUT_REFUSED);
     fake_set(&fake, &fake.create, FAKE_OK);
-    order = start_order(3, 1, 5000);
+    order = start_order(3, 3, 5000);
     send_start(&order, "<domain><name>other</name></domain>");
     r = rig_await(&rig, K(DONE));
     ck_assert_int_eq(r.u.done.outcome, HF_OUT_REFUSED);
-    order = start_order(4, 1, 5000);
+    order = start_order(4, 4, 5000);
     rig_send(&rig, &order, -1);
     r = rig_await(&rig, K(DONE));
     ck_assert_int_eq(r.u.done.outcome, HF_OUT_REFUSED);
@@ -462,6 +492,242 @@ START_TEST(a_start_not_begun_is_forgotten_when_dropped)
 }
 END_TEST
 
+/* ---- starts of this boot: ledger.h, orphan.c ---- */
+
+static void remember(uint32_t start_no, enum ledger_state state, struct qemu driver)
+{
+    struct ledger_entry entry = {
+        .uid = 1, .start_no = start_no, .state = state, .driver = driver, .name = "mq-1"};
+    struct hf_err err;
+
+    ck_assert_int_eq(ledger_write(ledger, &entry, &err), HF_OK);
+}
+
+static enum ledger_state remembered(uint32_t start_no)
+{
+    struct ledger_entry entry;
+    struct hf_err err;
+
+    ck_assert_msg(ledger_read(ledger, 1, &entry, &err) == HF_OK, "%s", err.text);
+    ck_assert_uint_eq(entry.start_no, start_no);
+    return entry.state;
+}
+
+/* An agent after one that died in the create of start 7; libvirt answers, the list is told. */
+static void begin_after_death(struct qemu driver)
+{
+    remember(7, LEDGER_CREATING, driver);
+    close_agent(); /* it did not run yet */
+    open_agent();
+    rig_run(&rig, HF_AGENT_VM);
+    while (!rig_await(&rig, K(WATCH)).u.watch.known)
+        ;
+    send_list();
+}
+
+static const char marked[] = "<domstatus><domain><name>mq-1</name><metadata>"
+                             "<hf:start xmlns:hf='urn:holdfast:start:1' no='7' uid='1'/>"
+                             "</metadata></domain></domstatus>";
+
+static void end_process(pid_t pid)
+{
+    struct hf_report r;
+
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
+    do
+        r = rig_await(&rig, K(VM));
+    while (r.u.vm.seen == HF_SEEN_RUNNING);
+    ck_assert_int_eq(r.u.vm.seen, HF_SEEN_CRASHED);
+}
+
+START_TEST(a_start_that_ended_is_never_executed_again)
+{
+    struct hf_report r;
+
+    end_process(running());
+    r = start(2, 1, 5000);
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_REFUSED);
+    ck_assert_str_eq(r.u.done.why, "start 1 ran already and ended");
+    ck_assert_int_eq(start(3, 5, 5000).u.done.outcome, HF_OUT_DONE);
+    end_process((pid_t)rig_await(&rig, K(VM)).u.vm.pid);
+    r = start(4, 4, 5000);
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_REFUSED);
+    ck_assert_str_eq(r.u.done.why, "start 4 is stale: start 5 was executed here");
+    ck_assert_uint_eq(fake_count(&fake, &fake.creates), 2);
+    ck_assert_int_eq(remembered(5), LEDGER_CREATED);
+}
+END_TEST
+
+START_TEST(the_next_agent_executes_no_start_again_either)
+{
+    struct hf_report r;
+    pid_t pid = running();
+
+    replace_agent();
+    ck_assert_uint_eq(begin().u.inventory.count, 1);
+    ck_assert_int_eq(start(2, 1, 5000).u.done.outcome, HF_OUT_DONE); /* it runs: adopted */
+    end_process(pid);
+    replace_agent();
+    begin();
+    r = start(3, 1, 5000);
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_REFUSED);
+    ck_assert_str_eq(r.u.done.why, "start 1 ran already and ended");
+    ck_assert_uint_eq(fake_count(&fake, &fake.creates), 1);
+}
+END_TEST
+
+START_TEST(a_start_that_cannot_be_remembered_is_not_executed)
+{
+    struct hf_report r;
+    char path[128];
+    FILE *file;
+
+    begin();
+    ck_assert_int_eq(rmdir(ledger), 0);
+    r = start(1, 1, 5000);
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_REFUSED);
+    ck_assert_ptr_nonnull(strstr(r.u.done.why, "ledger"));
+    ck_assert_int_eq(mkdir(ledger, 0700), 0);
+    snprintf(path, sizeof path, "%s/1", ledger);
+    file = fopen(path, "we");
+    ck_assert(file != NULL && fputs("holdfast-start-1 1 x\n", file) >= 0 && fclose(file) == 0);
+    r = start(2, 1, 5000);
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_REFUSED);
+    ck_assert_ptr_nonnull(strstr(r.u.done.why, "ledger"));
+    ck_assert_uint_eq(fake_count(&fake, &fake.creates), 0);
+}
+END_TEST
+
+START_TEST(a_start_is_requested_when_a_worker_calls)
+{
+    struct hf_report order = start_order(5, 1, 5000);
+
+    begin();
+    fake_set(&fake, &fake.shutdown, FAKE_HANG);
+    for (uint32_t i = 0; i < POOL_WORKERS; i++) { /* keep every worker busy */
+        struct job job = {.kind = JOB_SHUTDOWN, .uid = 99, .name = "busy"};
+
+        ck_assert_uint_ne(pool_submit(vms.pool, &job), 0);
+    }
+    while (fake_count(&fake, &fake.shutdowns) < POOL_WORKERS)
+        ck_assert(rig_is_quiet(&rig, K(DONE), 5));
+    send_start(&order, domain);
+    ck_assert(rig_is_quiet(&rig, K(PROGRESS) | K(DONE), 50));
+    fake_release(&fake);
+    ck_assert_int_eq(rig_await(&rig, K(PROGRESS) | K(DONE)).u.progress.phase,
+                     HF_PROGRESS_START_REQUESTED);
+    ck_assert_int_eq(rig_await(&rig, K(DONE)).u.done.outcome, HF_OUT_DONE);
+}
+END_TEST
+
+START_TEST(a_process_of_a_dead_agent_s_create_is_adopted)
+{
+    struct hf_report r, order = start_order(1, 7, 6000);
+
+    begin_after_death((struct qemu){0});
+    send_start(&order, domain);
+    ck_assert(rig_is_quiet(&rig, K(INVENTORY) | K(DONE), 100));
+    (void)fake_qemu(&fake, "mq-1", marked);
+    r = rig_await(&rig, K(DONE) | K(INVENTORY));
+    if (r.kind == HF_REPORT_INVENTORY)
+        r = rig_await(&rig, K(DONE));
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_DONE);
+    ck_assert_int_lt((int)r.u.done.took_ms, 1500);
+    ck_assert_uint_eq(rig_await(&rig, K(VM)).u.vm.start_no, 7);
+    ck_assert_uint_eq(fake_count(&fake, &fake.creates), 0);
+    ck_assert_int_eq(remembered(7), LEDGER_CREATED);
+}
+END_TEST
+
+START_TEST(a_stop_ends_what_a_dead_agent_s_create_makes)
+{
+    struct hf_report r = {.kind = HF_REPORT_STOP};
+    pid_t pid;
+
+    begin_after_death((struct qemu){0});
+    r.u.stop.token = (struct hf_token){2, 1};
+    r.u.stop.uid = 1;
+    r.u.stop.start_no = 7;
+    r.u.stop.deadline_ms = 6000;
+    strcpy(r.u.stop.name, "mq-1");
+    rig_send(&rig, &r, -1);
+    ck_assert(rig_is_quiet(&rig, K(INVENTORY) | K(DONE), 100));
+    pid = fake_qemu(&fake, "mq-1", marked);
+    r = rig_await(&rig, K(DONE));
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_DONE);
+    ck_assert(!is_alive(pid));
+    ck_assert_int_eq(remembered(7), LEDGER_CREATED);
+}
+END_TEST
+
+START_TEST(a_create_of_a_dead_agent_that_came_to_nothing)
+{
+    hf_time then = hf_clock_now();
+    struct hf_report r;
+
+    begin_after_death((struct qemu){0});
+    r = rig_await(&rig, K(INVENTORY));
+    ck_assert_uint_eq(r.u.inventory.count, 0);
+    ck_assert_int_ge((int)hf_time_since_ms(hf_clock_now(), then), 2000);
+    ck_assert_uint_ge(fake_count(&fake, &fake.probes), 2);
+    r = start(1, 7, 1000);
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_REFUSED);
+    ck_assert_int_eq(start(2, 8, 5000).u.done.outcome, HF_OUT_DONE);
+}
+END_TEST
+
+/* A child of ours plays the daemon: it is not there any more when its pid was reaped. */
+START_TEST(a_create_of_a_dead_libvirt_is_gone)
+{
+    struct qemu driver = {.started = 1};
+    hf_time then = hf_clock_now();
+
+    driver.pid = fork();
+    if (driver.pid == 0)
+        _exit(0);
+    ck_assert_int_eq(waitpid(driver.pid, NULL, 0), driver.pid);
+    fake_set(&fake, &fake.probe, FAKE_HANG); /* no word of the new one is needed */
+    begin_after_death(driver);
+    ck_assert_uint_eq(rig_await(&rig, K(INVENTORY)).u.inventory.count, 0);
+    ck_assert_int_ge((int)hf_time_since_ms(hf_clock_now(), then), 2000);
+}
+END_TEST
+
+START_TEST(a_hung_libvirt_leaves_a_dead_agent_s_create_open)
+{
+    struct hf_report order = start_order(1, 8, 300), r;
+
+    fake_set(&fake, &fake.probe, FAKE_HANG);
+    begin_after_death((struct qemu){.pid = 0});
+    send_start(&order, domain);
+    r = rig_await(&rig, K(DONE) | K(INVENTORY));
+    ck_assert_int_eq(r.kind, HF_REPORT_DONE);
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_GAVE_UP);
+    ck_assert_int_eq(stop(2, 0, 300).u.done.outcome, HF_OUT_GAVE_UP);
+    ck_assert(rig_is_quiet(&rig, K(INVENTORY), 2200));
+    ck_assert_int_eq(remembered(7), LEDGER_CREATING);
+    ck_assert_uint_eq(fake_count(&fake, &fake.creates), 0);
+}
+END_TEST
+
+START_TEST(a_call_that_broke_off_proves_nothing_until_it_is_settled)
+{
+    struct hf_report r = {.kind = HF_REPORT_ASK};
+
+    begin();
+    fake_set(&fake, &fake.create, FAKE_GONE);
+    fake_set(&fake, &fake.probe, FAKE_HANG);
+    ck_assert_int_eq(start(1, 1, 5000).u.done.outcome, HF_OUT_GAVE_UP);
+    rig_send(&rig, &r, -1);
+    ck_assert(rig_is_quiet(&rig, K(INVENTORY), 50));
+    ck_assert_int_eq(stop(2, 0, 200).u.done.outcome, HF_OUT_GAVE_UP);
+    fake_release(&fake);
+    ck_assert_int_eq(stop(3, 0, 6000).u.done.outcome, HF_OUT_DONE);
+    ck_assert_uint_eq(rig_await(&rig, K(INVENTORY)).u.inventory.count, 0);
+    ck_assert_int_eq(start(4, 1, 5000).u.done.outcome, HF_OUT_REFUSED);
+}
+END_TEST
+
 HF_TEST_MAIN_WITH("agents/vm", setup, teardown,
                   HF_CASE(a_start_tells_its_phases_and_the_process),
                   HF_CASE(the_same_start_twice_makes_one_process),
@@ -482,4 +748,14 @@ HF_TEST_MAIN_WITH("agents/vm", setup, teardown,
                   HF_CASE(after_the_daemon_s_death_the_truth_and_the_results_are_told_again),
                   HF_CASE(what_runs_already_is_found_with_its_start_number),
                   HF_CASE(a_start_by_hand_is_noticed),
-                  HF_CASE(a_start_not_begun_is_forgotten_when_dropped))
+                  HF_CASE(a_start_not_begun_is_forgotten_when_dropped),
+                  HF_CASE(a_start_that_ended_is_never_executed_again),
+                  HF_CASE(the_next_agent_executes_no_start_again_either),
+                  HF_CASE(a_start_that_cannot_be_remembered_is_not_executed),
+                  HF_CASE(a_start_is_requested_when_a_worker_calls),
+                  HF_CASE(a_process_of_a_dead_agent_s_create_is_adopted),
+                  HF_CASE(a_stop_ends_what_a_dead_agent_s_create_makes),
+                  HF_CASE(a_create_of_a_dead_agent_that_came_to_nothing),
+                  HF_CASE(a_create_of_a_dead_libvirt_is_gone),
+                  HF_CASE(a_hung_libvirt_leaves_a_dead_agent_s_create_open),
+                  HF_CASE(a_call_that_broke_off_proves_nothing_until_it_is_settled))
