@@ -173,6 +173,11 @@ static bool lists(const struct group_hello *hello, uint32_t nodeid)
     return false;
 }
 
+/* A group that starts from disks may not have the newest one among them: a journal is never waited
+ * for. What it decides from now on must outrank that disk when it turns up, so the epoch leaves
+ * room for more views than a disk can be behind. */
+enum { COLD_STEP = 1000000 };
+
 /* Who is counted: greeted, belongs to the state's group, decides by the same rules. */
 static unsigned count_members(struct replica *r)
 {
@@ -196,7 +201,7 @@ static unsigned count_members(struct replica *r)
      * intersect every majority can nothing have been decided that nobody here remembers: a disk
      * may lag, and a state with a higher epoch may be older than one that lives. */
     r->is_cold = live < replica_majority(r);
-    r->epoch = promised + 1;
+    r->epoch = promised + (r->is_cold && !r->is_forming ? COLD_STEP : 1);
     return counted;
 }
 

@@ -482,6 +482,44 @@ START_TEST(a_cold_start_says_so_and_takes_the_newest_state_from_disk)
 }
 END_TEST
 
+START_TEST(a_newer_disk_that_turns_up_after_a_cold_start_loses_to_what_was_decided_since)
+{
+    static uint8_t old[1 << 20], newest[1 << 20];
+    size_t old_len, newest_len;
+    struct hf_err err;
+
+    bus_form(3);
+    old_len = save_of(0, old, sizeof old);
+    for (unsigned k = 0; k < 10; k++) {
+        cut(k % 2 == 0 ? "aba" : "aaa");
+        tell_facts(0, 100 + k, 0);
+        run_ms(500);
+    }
+    newest_len = save_of(0, newest, sizeof newest);
+    for (unsigned i = 0; i < 3; i++)
+        power_off(i);
+    for (unsigned i = 1; i < 3; i++) { /* their journals were behind */
+        bus.host[i].is_up = true;
+        load(i, NULL);
+        ck_assert_int_eq(replica_restore(bus.host[i].r, old, old_len, &err), HF_OK);
+    }
+    bus.ring_seq += 4;
+    tell_members('a');
+    run_ms(500);
+    tell_facts(1, 4711, 0);
+    run_ms(500);
+    load(0, NULL);
+    ck_assert_int_eq(replica_restore(bus.host[0].r, newest, newest_len, &err), HF_OK);
+    power_on(0);
+    run_ms(500);
+    for (unsigned i = 0; i < 3; i++) {
+        ck_phase(i, REPLICA_SYNCED);
+        ck_assert_uint_eq(engine_node(replica_engine(bus.host[i].r), (hf_node){1}).memory_mib,
+                          4711);
+    }
+}
+END_TEST
+
 START_TEST(a_state_from_disk_that_is_not_one_is_refused_and_not_used)
 {
     uint8_t junk[100] = {1, 2, 3};
@@ -553,6 +591,7 @@ HF_TEST_MAIN("cluster/replica", HF_CASE(three_daemons_with_the_same_file_form_a_
              HF_CASE(a_restarted_daemon_comes_back_with_its_new_incarnation),
              HF_CASE(no_connection_is_apart_and_coming_back_is_a_greeting),
              HF_CASE(a_cold_start_says_so_and_takes_the_newest_state_from_disk),
+             HF_CASE(a_newer_disk_that_turns_up_after_a_cold_start_loses_to_what_was_decided_since),
              HF_CASE(a_state_from_disk_that_is_not_one_is_refused_and_not_used),
              HF_CASE(not_cold_when_a_majority_carried_the_state_alive),
              HF_CASE(a_file_without_us_or_a_zero_duration_is_refused))
