@@ -97,10 +97,8 @@ group_members() {
 # what systemd would have started again
 group_services() {
 	local n=$1 what
-	rig wait "$n" $((10 * SLOW)) || return 1
-	[[ -n $(rig pids "$n" '^(bash )?/etc/rig/boot|^quorumwatch|libvirt-node.sh start|corosync-node.sh start') ]] ||
-		return 1                    # PID 1 has not come so far
-	[[ -n $(rig pids "$n" '(corosync|libvirt)-node.sh start') ]] && return 1     # still booting
+	[[ -n $(rig pids "$n" '^(bash )?/etc/rig/boot|^quorumwatch') ]] || return 1           # not booted so far
+	[[ -n $(rig pids "$n" '(corosync|libvirt)-node.sh start') ]] && return 1              # or in the middle of it
 	[[ -n $(rig pids "$n" '^libvirtd') ]] || rig exec "$n" bash /rig/libvirt-node.sh start
 	[[ -n $(rig pids "$n" '^corosync') ]] || rig exec "$n" bash /rig/corosync-node.sh start
 	for what in holdfastd host vm holdfast-fencer; do
@@ -114,16 +112,17 @@ group_heal() {
 		rig bmc "$n" ok
 		if powered "$n"; then rig resume "$n"; else rig poweron "$n"; fi
 	done
-	for n in $NODES; do until_true $((20 * SLOW)) group_services "$n" || echo "$n: its services do not start"; done
 }
 # prints why not
 group_agrees() { python3 "$RIG_LIB/judge.py" agree "$RIG_STATE" "$RIG_NAME" "$HF_BIN" $NODES; }
 group_settle() {   # SECONDS
-	local end=$((SECONDS + $1 * SLOW))
+	local end=$((SECONDS + $1 * SLOW)) n why
 	group_heal
-	until SETTLE_WHY=$(group_agrees 2>&1); do
-		((SECONDS < end)) || { echo "${SETTLE_WHY:-no answer}"; return 1; }
-		sleep 0.2
+	until why=$(group_agrees 2>&1); do
+		((SECONDS < end)) || { echo "${why:-no answer}"; return 1; }
+		# a fence that was under way may end only now: nobody but us powers a host on again
+		for n in $NODES; do if powered "$n"; then group_services "$n"; else rig poweron "$n"; fi; done
+		sleep 0.1
 	done
 }
 group_clear() {
