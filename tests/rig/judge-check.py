@@ -26,14 +26,15 @@ def check(what, condition):
 
 def qemu(pid, node, start, end=None, vm="web1"):
     cmd = "/usr/bin/qemu-system-x86_64 -name guest=%s,debug-threads=on" % vm
-    yield {"ev": "exec", "t": start * MS, "pid": pid, "node": node, "cmd": cmd}
+    life = [{"ev": "exec", "t": start * MS, "pid": pid, "node": node, "cmd": cmd}]
     if end is not None:
-        yield {"ev": "exit", "t": end * MS, "pid": pid, "code": 9}
+        life.append({"ev": "exit", "t": end * MS, "pid": pid, "code": 9})
+    return life
 
 
 def off(pid, node, t):
     cmd = "/usr/bin/ipmitool -I lanplus -H 10.77.2.101 chassis power off"
-    yield {"ev": "exec", "t": t * MS, "pid": pid, "node": node, "cmd": cmd}
+    return [{"ev": "exec", "t": t * MS, "pid": pid, "node": node, "cmd": cmd}]
 
 
 def said(command, *args):
