@@ -231,8 +231,10 @@ static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
     }
     bool was_majority = sim_is_majority(s, step->did);
     bool differs = step->decision != decision || step->digest != digest;
-    if (differs && !was_majority && has_left(s, n, group.view)) {
-        step->seq = 0; /* beyond a hole at the end of a ring everybody has his own messages only */
+    if (differs && has_left(s, n, group.view)) {
+        /* Beyond a hole at the end of a ring everybody has his own messages only. */
+        if (!was_majority)
+            step->seq = 0;
         return false;
     }
     step->did |= hf_bit(n);
@@ -483,6 +485,9 @@ static void check_fence(struct sim *s, hf_node n, const struct hf_effect *fx)
     bool is_same = hf_token_same(f->token, fx->token);
     if (is_same)
         return; /* the same order again: the shell does it once */
+    if (f->stop_at != 0 &&
+        s->now - f->stop_at >= SIM_MS(s->opt.policy.stop_deadline_ms) * 8 / 10)
+        f->excused_until = s->now + SIM_MS(600000); /* a sentence: its retries belong to it */
     bool stop_open = f->stop_at != 0 &&
                      s->now - f->stop_at >= SIM_MS(s->opt.policy.stop_deadline_ms) * 8 / 10;
     if (f->synced_since != 0 && s->now - f->synced_since > stable && !f->ordered && !stop_open &&
@@ -619,6 +624,17 @@ static bool is_excused(struct sim *s, hf_vm_uid uid, hf_nodes core, const struct
     return true;
 }
 
+/* The VM may be on a host that takes part, stays broken, and cannot tell: a failed monitor kills no host. */
+static bool is_mute_about(const struct sim *s, hf_vm_uid uid, hf_nodes core, const struct engine *e)
+{
+    hf_nodes possible = engine_vm(e, engine_vm_by_uid(e, uid)).possible;
+    for (unsigned n = 0; n < s->opt.nodes; n++)
+        if (((unsigned)(possible & ~core) >> n & 1u) && s->node[n].phase == REPLICA_SYNCED &&
+            (!world_watch_known(s, sim_node_at(n)) || s->world.host[n].vm[uid].is_stuck))
+            return true;
+    return false;
+}
+
 bool checker_is_content(struct sim *s, hf_nodes core, char *why, size_t cap)
 {
     if (!is_group_one(s, core, why, cap))
@@ -631,7 +647,9 @@ bool checker_is_content(struct sim *s, hf_nodes core, char *why, size_t cap)
             continue;
         if (v->was_relearned && runs && is_held(e, uid))
             continue; /* its start was in a history that is gone: found running, a person decides */
-        if (v->wants_run && is_excused(s, uid, core, e))
+        if (!v->wants_run && (world_running_on(s, uid) & core) == 0)
+            continue; /* on a host that stays broken: nobody shoots for a stop */
+        if (v->wants_run && (is_excused(s, uid, core, e) || is_mute_about(s, uid, core, e)))
             continue;
         struct hf_vm_view view = engine_vm(e, engine_vm_by_uid(e, uid));
         snprintf(why, cap, "L1: vm %u should %s; the engine says %s (%s), possible %02x", uid,
