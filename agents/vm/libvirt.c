@@ -41,6 +41,10 @@ enum virt_code libvirt_judge_text(const char *text)
         strstr(text, "Failed to acquire lock") != NULL ||
         strstr(text, "Failed to lock byte") != NULL)
         return VIRT_LOCKED;
+    /* It is on its way out, or somebody made one since we looked: the next look tells which. */
+    if (strstr(text, "already exists with uuid") != NULL ||
+        strstr(text, "domain is already active") != NULL)
+        return VIRT_ACTIVE;
     return VIRT_FAILED;
 }
 
@@ -249,11 +253,15 @@ static enum virt_code ping(void *user, void *conn, struct hf_err *err)
 /* A domain of this name that is there already: running, or somebody's definition? */
 static enum virt_code judge_existing(virDomainPtr domain, struct hf_err *err)
 {
-    int active = virDomainIsActive(domain);
+    int active = virDomainIsActive(domain), persistent = 0;
 
     if (active < 0)
         return failed(err, "look at the domain");
-    if (active == 1) {
+    if (active == 0)
+        persistent = virDomainIsPersistent(domain);
+    if (persistent < 0)
+        return failed(err, "look at the domain");
+    if (active == 1 || persistent == 0) { /* neither: it is being made, or removed */
         (void)hf_err_set(err, HF_EIO, "libvirt: a domain of this name is active");
         return VIRT_ACTIVE;
     }
