@@ -552,6 +552,21 @@ void faults_undo(struct sim *s, uint32_t slot)
     }
 }
 
+/* A node that hears only some of the core would keep totem from ever settling: it hears all or none. */
+static void keep_apart(struct sim *s, unsigned n, hf_nodes core)
+{
+    hf_nodes deaf = s->totem.cut[n] & core;
+    for (unsigned i = 0; i < s->opt.nodes; i++)
+        if ((core >> i & 1u) && (s->totem.cut[i] >> n & 1u))
+            deaf |= (hf_nodes)(1u << i);
+    if ((core >> n & 1u) || deaf == 0)
+        return;
+    s->totem.cut[n] |= core;
+    for (unsigned i = 0; i < s->opt.nodes; i++)
+        if (core >> i & 1u)
+            s->totem.cut[i] |= (hf_nodes)(1u << n);
+}
+
 void faults_heal(struct sim *s, hf_nodes core)
 {
     s->faults.is_over = true;
@@ -583,5 +598,7 @@ void faults_heal(struct sim *s, hf_nodes core)
         if (!s->node[i].is_alive)
             node_daemon_start(s, n);
     }
+    for (unsigned i = 0; i < s->opt.nodes; i++)
+        keep_apart(s, i, core);
     totem_heal(s, core);
 }

@@ -66,7 +66,7 @@ void world_power_off(struct sim *s, hf_node n, const char *why)
             world_vm_end(s, n, uid, VM_END_POWER);
         h->op[uid] = (struct vm_op){.gen = h->op[uid].gen + 1};
         h->create[uid] = (struct vm_create){.gen = h->create[uid].gen + 1};
-        h->started_no[uid] = 0;
+        h->started[uid] = (struct hf_token){0};
     }
     checker_host_off(s, n);
     h->agent_alive = h->agent_paused = false;
@@ -317,7 +317,7 @@ static void create(struct sim *s, hf_node n, hf_vm_uid uid)
     struct host *h = &s->world.host[n.ix];
     struct vm_op *op = &h->op[uid];
     struct vm_create *c = &h->create[uid];
-    h->started_no[uid] = op->start_no;
+    h->started[uid] = op->token;
     *c = (struct vm_create){
         .is_going = true, .token = op->token, .start_no = op->start_no, .gen = c->gen + 1};
     int64_t takes = sim_ms(s, 100, s->opt.libvirt_ms);
@@ -336,7 +336,7 @@ static void order_start(struct sim *s, hf_node n, const struct hf_effect *fx)
                          .gen = op->gen + 1};
     if (h->create[uid].is_going)
         return; /* an older create: its end decides */
-    if (!p->is_running && op->start_no <= h->started_no[uid]) {
+    if (!p->is_running && hf_token_same(op->token, h->started[uid])) {
         op_end(s, n, uid, HF_OUT_DONE); /* never twice; it has ended since, and that is told */
         tell_seen(s, n, uid, op->start_no, HF_SEEN_CRASHED);
         return;

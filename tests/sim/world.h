@@ -60,7 +60,8 @@ struct host {
     struct vm_process vm[SIM_VMS_MAX];
     struct vm_op op[SIM_VMS_MAX];
     struct vm_create create[SIM_VMS_MAX];
-    uint32_t started_no[SIM_VMS_MAX]; /* kept by the agent over its own restarts, in this boot */
+    struct hf_token started[SIM_VMS_MAX]; /* newest order executed; the agent keeps it over its own
+                                             restarts, in this boot */
 };
 
 struct vm_truth {
