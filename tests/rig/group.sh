@@ -25,7 +25,8 @@ hf() {
 	[[ -n $p ]] || return 3
 	timeout 60 "$HF_BIN/holdfast" "$@" --socket "/proc/$p/root/run/holdfast/ctl.sock"
 }
-st() { hf "$1" status --json 2>/dev/null | jq -er "$2"; }
+# jq -e is content with no input at all: no answer must not pass for a yes
+st() { local said; said=$(hf "$1" status --json 2>/dev/null) && [[ $said == {* ]] && jq -er "$2" <<<"$said"; }
 truth() { rig qemus | awk -v vm="$1" '$3 == vm {print $1, $2}'; }
 truth_node() { truth "$1" | cut -d' ' -f1; }
 truth_pid() { truth "$1" | cut -d' ' -f2; }

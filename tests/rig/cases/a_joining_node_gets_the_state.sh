@@ -7,7 +7,7 @@ daemon_start n3
 must 10 "n3 is a member" eval '[[ $(node_state n1 n3) == member && $(node_state n3 n3) == member ]]'
 must 5 "all three agree" group_agrees
 is "$(st n3 '[.vms[] | .name + " " + .state + " " + .node] | sort | join(", ")')" "web1 running n1, web2 running n2" ||
-	fail "n3 says $(st n3 -c .vms)"
+	fail "n3 says $(st n3 .vms)"
 is "$(all_offs)" 0 || fail "somebody was fenced for it"
 # and it can use it: the XML came with the state
 T0=$(rig now)
