@@ -54,8 +54,10 @@ START_TEST(the_calls_and_events_of_a_life)
     ck_assert_int_eq(v.open(v.self, &conn, &err), VIRT_OK);
     ck_assert_int_eq(v.ping(v.self, conn, &err), VIRT_OK);
     ck_assert_int_eq(v.resume(v.self, conn, "vm9", &err), VIRT_ABSENT);
+    ck_assert_msg(v.probe(v.self, conn, "vm9", &err) == VIRT_ABSENT, "%s", err.text);
     ck_assert_msg(v.create(v.self, conn, "vm9", xml, &err) == VIRT_OK, "%s", err.text);
     await_event(VIRT_EV_STARTED, "vm9");
+    ck_assert_int_eq(v.probe(v.self, conn, "vm9", &err), VIRT_ACTIVE);
     ck_assert_int_eq(v.create(v.self, conn, "vm9", xml, &err), VIRT_ACTIVE);
     ck_assert_int_eq(v.resume(v.self, conn, "vm9", &err), VIRT_OK);
     ck_assert_int_eq(v.describe(v.self, conn, "vm9", &text, &err), VIRT_OK);
@@ -67,6 +69,7 @@ START_TEST(the_calls_and_events_of_a_life)
     /* "test" is defined by the driver: stopped, it is somebody's definition. */
     ck_assert_int_eq(v.destroy(v.self, conn, "test", false, &err), VIRT_OK);
     ck_assert_int_eq(v.create(v.self, conn, "test", xml, &err), VIRT_PERSISTENT);
+    ck_assert_int_eq(v.probe(v.self, conn, "test", &err), VIRT_PERSISTENT);
     ck_assert_int_eq(v.create(v.self, conn, "vm9", "<domain/>", &err), VIRT_FAILED);
     v.close(v.self, conn);
     ck_assert_int_eq(v.attach(v.self, &sink, &err), VIRT_OK); /* replaces the first */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <libvirt/libvirt.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agents/vm/ledger.h"
 #include "agents/vm/render.h"
 #include "supervisord/door/door.h"
 
@@ -26,6 +28,7 @@
 static struct agent_rig rig;
 static struct vm_agent vms;
 static pid_t libvirtd;
+static struct virt virt; /* libvirt's event loop is once per process */
 
 static const char domain[] = "<domain type='qemu'><name>mq-1</name><memory unit='MiB'>32</memory>"
                              "<os><type arch='x86_64' machine='q35'>hvm</type></os>"
@@ -100,24 +103,31 @@ static void await_watch(bool known)
         ;
 }
 
-static void setup(void)
+static void open_agent(void)
 {
     struct agent_setup s;
     struct hf_err err;
-    struct virt virt;
+
+    memset(&vms, 0, sizeof vms);
+    vms.where = (struct qemu_where){.proc = "/proc", .run = "/run/libvirt/qemu"};
+    vms.ledger = "/run/holdfast/vm-agent";
+    s = rig_setup(&rig, HF_AGENT_VM, &vm_calls, &vms);
+    must(pool_open(&vms.pool, &virt, &err) == HF_OK, err.text);
+    must(agent_open(&rig.agent, &s, &err) == HF_OK, err.text);
+    must(vm_open(&vms, rig.agent, &err) == HF_OK, err.text);
+}
+
+static void setup(void)
+{
+    struct hf_err err;
 
     /* Over what the case before left there. */
     must(mount("tmpfs", "/run", "tmpfs", 0, "mode=755") == 0, "/run");
     start_libvirtd();
     render_init();
     rig_open(&rig);
-    vms.where = (struct qemu_where){.proc = "/proc", .run = "/run/libvirt/qemu"};
-    vms.ledger = "/run/holdfast/vm-agent";
-    s = rig_setup(&rig, HF_AGENT_VM, &vm_calls, &vms);
     must(libvirt_open(&virt, "qemu:///system", true, &err) == HF_OK, err.text);
-    must(pool_open(&vms.pool, &virt, &err) == HF_OK, err.text);
-    must(agent_open(&rig.agent, &s, &err) == HF_OK, err.text);
-    must(vm_open(&vms, rig.agent, &err) == HF_OK, err.text);
+    open_agent();
     rig_run(&rig, HF_AGENT_VM);
     await_watch(true);
     send_list();
@@ -297,6 +307,123 @@ START_TEST(a_killed_libvirtd_loses_nothing)
 }
 END_TEST
 
+/* ---- an agent that dies in virDomainCreateXML ---- */
+
+static void close_agent(void)
+{
+    uint64_t count;
+
+    rig_stop(&rig);
+    ck_assert_int_eq(read(rig.stop_fd, &count, sizeof count), sizeof count);
+    close(rig.fd);
+    vm_close(&vms);
+    agent_close(rig.agent); /* its pool stays: libvirt's thread may still speak to it */
+}
+
+static char state_of(pid_t pid)
+{
+    char path[64], state = '?';
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (file != NULL) {
+        if (fscanf(file, "%*d %*s %c", &state) != 1)
+            state = '?';
+        fclose(file);
+    }
+    return state;
+}
+
+/* A client that stops libvirtd and then asks it for a domain: what it asked for is on its way when
+ * it sleeps. A program of its own: this one has libvirt's threads. */
+static int be_client(const char *daemon, const char *xml)
+{
+    virConnectPtr conn = virConnectOpen("qemu:///system");
+
+    if (conn == NULL || kill((pid_t)atoi(daemon), SIGSTOP) != 0)
+        return EXIT_FAILURE;
+    (void)virDomainCreateXML(conn, xml, VIR_DOMAIN_START_PAUSED);
+    return EXIT_SUCCESS;
+}
+
+static void die_in_create(const char *xml)
+{
+    hf_time until = hf_time_add_ms(hf_clock_now(), 5000);
+    char daemon[32];
+    int asleep = 0;
+    pid_t pid;
+
+    snprintf(daemon, sizeof daemon, "%d", (int)libvirtd);
+    pid = fork();
+    if (pid == 0) {
+        execl("/proc/self/exe", "test_real", "client", daemon, xml, (char *)NULL);
+        _exit(127);
+    }
+    while (asleep < 20) {
+        asleep = state_of(libvirtd) == 'T' && state_of(pid) == 'S' ? asleep + 1 : 0;
+        (void)poll(NULL, 0, 1);
+        ck_assert(!hf_time_reached(hf_clock_now(), until));
+    }
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+
+static bool has_qemu(void)
+{
+    const char *name = "mq-1";
+    struct qemu found;
+    struct hf_err err;
+
+    ck_assert_msg(qemu_look(&vms.where, &name, 1, &found, &err) == HF_OK, "%s", err.text);
+    return found.pid != 0;
+}
+
+/* The daemon goes on (it then executes what it had not read), another takes its place, or the agent
+ * died before the call. */
+START_TEST(a_create_of_a_dead_client_is_settled_before_anything_is_said)
+{
+    struct ledger_entry entry = {
+        .uid = 1, .start_no = 9, .state = LEDGER_CREATING, .name = "mq-1"};
+    struct hf_report r;
+    struct hf_err err;
+    hf_time then;
+    char *xml;
+
+    close_agent();
+    ck_assert_int_eq(render_start(domain, strlen(domain), "mq-1", 1, 9, &xml, &err), HF_OK);
+    entry.driver = qemu_driver(&vms.where);
+    ck_assert_int_eq(entry.driver.pid, libvirtd);
+    ck_assert_int_eq(ledger_write(vms.ledger, &entry, &err), HF_OK);
+    if (_i < 2)
+        die_in_create(xml);
+    free(xml);
+    open_agent();
+    rig_run(&rig, HF_AGENT_VM);
+    send_list();
+    ck_assert_int_eq(stop(1, 500).u.done.outcome, HF_OUT_GAVE_UP);
+    ck_assert(rig_is_quiet(&rig, K(INVENTORY), 500));
+    ck_assert(!has_qemu());
+    if (_i == 1) {
+        ck_assert_int_eq(kill(libvirtd, SIGKILL), 0);
+        ck_assert_int_eq(waitpid(libvirtd, NULL, 0), libvirtd);
+        (void)unlink("/run/libvirtd.pid");
+        start_libvirtd();
+    } else if (_i == 0) {
+        ck_assert_int_eq(kill(libvirtd, SIGCONT), 0);
+    }
+    then = hf_clock_now();
+    r = stop(2, 8000);
+    printf("case %d: %s after %.0f ms\n", _i, r.u.done.why, ms_since(then));
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_DONE);
+    ck_assert(!has_qemu());
+    ck_assert(rig_is_quiet(&rig, K(VM), 1000));
+    ck_assert(!has_qemu());
+    ck_assert_int_eq(ledger_read(vms.ledger, 1, &entry, &err), HF_OK);
+    ck_assert_int_eq(entry.state, LEDGER_CREATED);
+}
+END_TEST
+
 static int run_cases(void)
 {
     const struct hf_case cases[] = {
@@ -305,6 +432,7 @@ static int run_cases(void)
         HF_CASE(a_sigterm_from_the_host_is_a_crash),
         HF_CASE(a_stopped_libvirtd_stops_nothing),
         HF_CASE(a_killed_libvirtd_loses_nothing),
+        HF_LOOP(a_create_of_a_dead_client_is_settled_before_anything_is_said, 0, 3),
         HF_CASE(a_hard_destroy_of_a_hung_qemu_is_told_as_a_crash_and_corrected),
     };
 
@@ -332,11 +460,13 @@ static int first_process(void)
     return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     pid_t first;
     int status;
 
+    if (argc == 4 && strcmp(argv[1], "client") == 0)
+        return be_client(argv[2], argv[3]);
     if (geteuid() != 0 || access(LIBVIRTD, X_OK) != 0 || access(QEMU, X_OK) != 0 ||
         unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID) != 0) {
         fprintf(stderr, "SKIPPED: agents/vm on a real libvirtd needs root, namespaces, %s and %s\n",
