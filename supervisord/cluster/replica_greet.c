@@ -1,4 +1,5 @@
 /* Rounds of greeting, and what every member computes alike from the hellos at their end. */
+#include "supervisord/base/hash.h"
 #include "supervisord/cluster/replica_internal.h"
 
 /* ---- rounds ---- */
@@ -122,20 +123,61 @@ static bool is_better(const struct group_hello *a, const struct group_hello *b)
     return a->kind > b->kind;
 }
 
+static bool is_alive_in(const struct member *m, uint64_t lineage)
+{
+    return m->has_hello && m->hello.kind == GROUP_STATE_LIVE && m->hello.lineage == lineage;
+}
+
+/* Every decision of a lineage is acknowledged by a majority that carries it alive. So when a
+ * majority carries it alive here, one of them remembers the last one, whatever disks and minorities
+ * say. */
+static bool is_certain(const struct replica *r, const struct member *of)
+{
+    unsigned alive = 0;
+
+    for (uint32_t i = 0; i < r->members_count; i++)
+        if (is_alive_in(&r->members[i], of->hello.lineage))
+            alive++;
+    return is_alive_in(of, of->hello.lineage) && alive > of->hello.nodes_count / 2u;
+}
+
 /* Members are sorted by node id: the first of equals is the lowest. */
 static struct member *best_state(struct replica *r)
 {
     struct member *best = NULL;
+    bool best_certain = false;
 
     for (uint32_t i = 0; i < r->members_count; i++) {
         struct member *m = &r->members[i];
+        bool certain;
 
         if (!m->has_hello || m->hello.kind == GROUP_STATE_NONE)
             continue;
-        if (best == NULL || is_better(&m->hello, &best->hello))
+        certain = is_certain(r, m);
+        if (best == NULL || certain > best_certain ||
+            (certain == best_certain && is_better(&m->hello, &best->hello))) {
             best = m;
+            best_certain = certain;
+        }
     }
     return best;
+}
+
+/* A name no other session has: daemons do not live twice. */
+static uint64_t new_lineage(const struct replica *r)
+{
+    uint64_t hash = hf_hash(HF_HASH_START, &r->members_hash, sizeof r->members_hash);
+
+    for (uint32_t i = 0; i < r->members_count; i++) {
+        const struct member *m = &r->members[i];
+
+        if (!m->has_hello)
+            continue;
+        hash = hf_hash(hash, m->boot.id, sizeof m->boot.id);
+        hash = hf_hash(hash, &m->incarnation, sizeof m->incarnation);
+    }
+    hash = hf_hash(hash, &r->round, sizeof r->round);
+    return hash ? hash : 1;
 }
 
 static bool config_same(const struct member *a, const struct member *b)
@@ -181,7 +223,7 @@ enum { COLD_STEP = 1000000 };
 /* Who is counted: greeted, belongs to the state's group, decides by the same rules. */
 static unsigned count_members(struct replica *r)
 {
-    unsigned counted = 0, live = 0;
+    unsigned counted = 0;
     uint64_t promised = 0;
 
     for (uint32_t i = 0; i < r->members_count; i++) {
@@ -192,15 +234,11 @@ static unsigned count_members(struct replica *r)
         if (!m->is_counted)
             continue;
         counted++;
-        if (m->hello.kind == GROUP_STATE_LIVE)
-            live++;
         if (m->hello.promised > promised)
             promised = m->hello.promised;
     }
-    /* Every decision was acknowledged by a majority. Only when those who have kept their memory
-     * intersect every majority can nothing have been decided that nobody here remembers: a disk
-     * may lag, and a state with a higher epoch may be older than one that lives. */
-    r->is_cold = live < replica_majority(r);
+    r->is_cold = !is_certain(r, r->donor);
+    r->lineage = r->is_cold ? new_lineage(r) : 0;
     r->epoch = promised + (r->is_cold && !r->is_forming ? COLD_STEP : 1);
     return counted;
 }

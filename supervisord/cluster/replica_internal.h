@@ -129,8 +129,9 @@ struct replica {
     struct member *donor;
     uint8_t configured; /* nodes of the chosen state's group */
     bool is_forming;    /* nobody brought a state: from the file */
-    bool is_cold;       /* fewer than a majority brought a live one */
+    bool is_cold;       /* no lineage is carried alive by a majority */
     bool is_late;       /* outside only because our hello or ready came too late */
+    uint64_t lineage;   /* a new one, when cold or forming; else 0 */
     uint64_t epoch;     /* promised to this session */
     uint64_t promised;  /* highest ever promised */
 

@@ -60,6 +60,7 @@ static void send_hello(struct replica *r, hf_time now)
         struct hf_group_view view = engine_group(replica_state(r));
 
         group = view.group;
+        hello.lineage = view.lineage;
         hello.epoch = view.epoch;
         hello.seq = view.seq;
         hello.digest = replica_digest(r);

@@ -66,8 +66,10 @@ struct hf_event {
     union {
         struct {
             struct hf_view view;
-            uint64_t epoch; /* promised to this view alone (cluster/README.md); the state takes it
-                             * when it is above its own + 1. 0: simply one more */
+            uint64_t epoch;   /* promised to this view alone (cluster/README.md); the state takes it
+                               * when it is above its own + 1. 0: simply one more */
+            uint64_t lineage; /* a name for what is decided from here on, when nothing before it is
+                               * certain: at a cold or the first view. 0: as before */
             bool cold; /* fewer than a majority kept their memory: something may have been decided
                         * that this state does not know. Nothing is believed but inventories and
                         * proofs */
@@ -194,6 +196,7 @@ uint64_t engine_digest(const struct engine *e);
 struct hf_group_view {
     const struct hf_group *group; /* inside the state: valid until the next step */
     uint64_t seq, epoch;          /* epoch rises with every synchronised view */
+    uint64_t lineage; /* decisions of one lineage are known to a majority of those who carry it */
     struct hf_view view;
     hf_nodes present;
     bool is_armed;

@@ -107,7 +107,8 @@ static bool executor_is_able(const struct engine *e, const struct node *node)
     return hf_node_is(by) && e->nodes[by.ix].is_present && host_may_speak(e, by);
 }
 
-/* Not needed any more. Who was sentenced though he was here is here again; who was silent is not. */
+/* Not needed any more. Who was sentenced though he was here is here again; who was silent is not.
+ */
 void fence_call_off(struct step *s, uint8_t n)
 {
     struct node *node = &s->e->nodes[n];
@@ -117,8 +118,8 @@ void fence_call_off(struct step *s, uint8_t n)
         node_apply(s, n, HF_NE_JOIN, HF_WHY_FENCE_CALLED_OFF, 0);
 }
 
-/* Since it was ordered another node has gone: shooting this one would end the quorum. An operator may
- * ask again; what recovery needs is kept for better times. */
+/* Since it was ordered another node has gone: shooting this one would end the quorum. An operator
+ * may ask again; what recovery needs is kept for better times. */
 static void withhold(struct step *s, uint8_t n)
 {
     enum sentence sentence = s->e->nodes[n].sentence;

@@ -239,6 +239,8 @@ void host_members(struct step *s, const struct hf_event *ev)
     bool is_first = e->epoch == 0;
     e->epoch = ev->u.members.epoch > e->epoch ? ev->u.members.epoch : e->epoch + 1;
     e->view = ev->u.members.view;
+    if (ev->u.members.lineage)
+        e->lineage = ev->u.members.lineage;
     e->present = present;
     step_note_group(s, is_first ? HF_WHY_FORMED : HF_WHY_VIEW, (uint32_t)e->epoch);
     bool is_cold = ev->u.members.cold && !is_first;

@@ -84,6 +84,8 @@ struct vm {
 struct engine {
     struct hf_group group;
     uint64_t seq, epoch;
+    uint64_t
+        lineage; /* also in every token: sequence numbers may be given again after a cold start */
     struct hf_view view;
     hf_nodes present;
     bool is_armed;

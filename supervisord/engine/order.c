@@ -187,11 +187,13 @@ static void disarm(struct step *s)
         return;
     }
     s->e->is_armed = false;
-    for EACH_NODE (s->e, n) {
-        if (s->e->nodes[n].state == HF_NODE_FENCING)
-            fence_call_off(s, n);
-        s->e->nodes[n].sentence = SENTENCE_NONE;
-    }
+    for
+        EACH_NODE(s->e, n)
+        {
+            if (s->e->nodes[n].state == HF_NODE_FENCING)
+                fence_call_off(s, n);
+            s->e->nodes[n].sentence = SENTENCE_NONE;
+        }
     s->needs_review = true;
     step_note_group(s, HF_WHY_DISARMED, 0);
 }

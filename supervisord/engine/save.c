@@ -123,6 +123,7 @@ static void put_engine(struct hf_writer *w, const struct engine *e)
     put_group(w, &e->group);
     hf_put_u64(w, e->seq);
     hf_put_u64(w, e->epoch);
+    hf_put_u64(w, e->lineage);
     hf_put_u32(w, e->view.leader);
     hf_put_u64(w, e->view.seq);
     hf_put_u8(w, e->present);
@@ -332,6 +333,7 @@ static enum hf_code get_engine(struct hf_reader *r, struct engine *e, struct hf_
         return hf_err_wrap(err, "state");
     e->seq = hf_get_u64(r);
     e->epoch = hf_get_u64(r);
+    e->lineage = hf_get_u64(r);
     e->view.leader = hf_get_u32(r);
     e->view.seq = hf_get_u64(r);
     e->present = get_nodes(r, e);

@@ -6,9 +6,14 @@ size_t engine_size(void)
     return sizeof(struct engine);
 }
 
+/* A step gives out fewer than 4096 tokens; the rest of nth is the lineage's: a result that was
+ * meant for a forgotten order with the same sequence number must not be taken for this one's. */
+enum { LINEAGE_BITS = (1 << 20) - 1 };
+_Static_assert(HF_EFFECTS_MAX < 4096, "tokens of one step");
+
 struct hf_token step_token(struct step *s)
 {
-    return (struct hf_token){s->e->seq, ++s->nth};
+    return (struct hf_token){s->e->seq, (uint32_t)(s->e->lineage & LINEAGE_BITS) << 12 | ++s->nth};
 }
 
 struct hf_effect *step_effect(struct step *s, enum hf_effect_type type, hf_node actor)

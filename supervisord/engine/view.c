@@ -143,6 +143,7 @@ struct hf_group_view engine_group(const struct engine *e)
         .group = &e->group,
         .seq = e->seq,
         .epoch = e->epoch,
+        .lineage = e->lineage,
         .view = e->view,
         .present = e->present,
         .is_armed = e->is_armed,

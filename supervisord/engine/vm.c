@@ -459,7 +459,8 @@ void vm_seen_running(struct step *s, struct vm *v, uint8_t n, uint32_t start_no)
     }
     v->possible |= bit_of(n);
     if (start_no > v->start_no)
-        v->start_no = start_no; /* a start this state has forgotten: its number is never given again */
+        v->start_no =
+            start_no; /* a start this state has forgotten: its number is never given again */
     if (vm_is_on_home(v) || (v->state == HF_VM_HELD && v->home != HF_NO_NODE.ix)) {
         order_stray(s, v, n, start_no);
         return;
@@ -571,13 +572,15 @@ void vm_node_lost(struct step *s, uint8_t n)
 void vm_doubt_all(struct step *s)
 {
     hf_nodes all = (hf_nodes)((1u << s->e->group.nodes_count) - 1);
-    for EACH_VM (s->e, v) {
-        v->stray_order = (struct hf_token){0};
-        v->stray_on = HF_NO_NODE.ix;
-        v->possible = all;
-        if (!vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_COLD_START))
-            no_home(v);
-    }
+    for
+        EACH_VM(s->e, v)
+        {
+            v->stray_order = (struct hf_token){0};
+            v->stray_on = HF_NO_NODE.ix;
+            v->possible = all;
+            if (!vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_COLD_START))
+                no_home(v);
+        }
 }
 
 void vm_node_proved(struct step *s, uint8_t n)

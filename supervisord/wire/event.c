@@ -85,6 +85,7 @@ static void put_members(struct hf_writer *w, const struct hf_event *ev)
     hf_put_u32(w, ev->u.members.view.leader);
     hf_put_u64(w, ev->u.members.view.seq);
     hf_put_u64(w, ev->u.members.epoch);
+    hf_put_u64(w, ev->u.members.lineage);
     put_bool(w, ev->u.members.cold);
     for (size_t i = 0; i < HF_NODES_MAX; i++) {
         const struct hf_member *m = &ev->u.members.node[i];
@@ -101,6 +102,7 @@ static void get_members(struct hf_reader *r, struct hf_event *ev)
     ev->u.members.view.leader = hf_get_u32(r);
     ev->u.members.view.seq = hf_get_u64(r);
     ev->u.members.epoch = hf_get_u64(r);
+    ev->u.members.lineage = hf_get_u64(r);
     ev->u.members.cold = get_bool(r);
     for (size_t i = 0; i < HF_NODES_MAX; i++) {
         struct hf_member *m = &ev->u.members.node[i];

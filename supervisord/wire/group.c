@@ -106,6 +106,7 @@ void group_put_hello(struct hf_writer *w, const struct group_hello *m)
     hf_put_u32(w, m->ruleset);
     hf_put_bytes(w, m->config.b, sizeof m->config.b);
     hf_put_u8(w, (uint8_t)m->kind);
+    hf_put_u64(w, m->lineage);
     hf_put_u64(w, m->epoch);
     hf_put_u64(w, m->seq);
     hf_put_u64(w, m->digest);
@@ -122,6 +123,7 @@ enum hf_code group_get_hello(struct hf_reader *r, struct group_hello *m, struct 
     m->ruleset = hf_get_u32(r);
     hf_get_bytes(r, m->config.b, sizeof m->config.b);
     m->kind = (enum group_state_kind)hf_get_enum(r, GROUP_STATE_KINDS);
+    m->lineage = hf_get_u64(r);
     m->epoch = hf_get_u64(r);
     m->seq = hf_get_u64(r);
     m->digest = hf_get_u64(r);

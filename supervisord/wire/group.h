@@ -64,9 +64,9 @@ struct group_hello {
     uint32_t ruleset;
     struct hf_digest config; /* of the sender's own cluster file */
     enum group_state_kind kind;
-    uint64_t epoch, seq, digest; /* of the state; zeros when none */
-    uint64_t promised;           /* highest epoch ever promised by this daemon, >= epoch */
-    uint8_t nodes_count;         /* 1..: the nodes of the state, or of the file when none */
+    uint64_t lineage, epoch, seq, digest; /* of the state; zeros when none */
+    uint64_t promised;                    /* highest epoch ever promised by this daemon, >= epoch */
+    uint8_t nodes_count; /* 1..: the nodes of the state, or of the file when none */
     uint32_t nodeids[HF_NODES_MAX];
 };
 

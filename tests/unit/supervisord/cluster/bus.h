@@ -253,6 +253,14 @@ static inline void cut(const char *rings)
         tell_members(ring);
 }
 
+/* What nobody will read any more. */
+static inline void empty_inbox(struct host *h)
+{
+    while (h->first < h->last)
+        free_item(h->inbox[h->first++]);
+    h->first = h->last = 0;
+}
+
 static inline struct replica_settings settings_of(unsigned i, uint64_t incarnation)
 {
     struct replica_settings s = {.nodeid = i + 1,
@@ -277,12 +285,14 @@ static inline void load(unsigned i, const struct hf_group *file)
 
     if (file != NULL)
         s.file = file;
+    free(h->r); /* a daemon that was killed without a word */
     h->r = aligned_alloc(64, (replica_size() + 63) / 64 * 64);
     ck_assert_ptr_nonnull(h->r);
     memset((void *)h->r, 0xa5, replica_size());
     h->pid = bus.pid_next++;
     h->fx_count = h->mine_count = 0;
-    h->first = h->last = h->kept_count = 0;
+    empty_inbox(h);
+    h->kept_count = 0;
     h->holds_out = h->is_paused = false;
     ck_assert_int_eq(replica_init(h->r, &s, &ports, &err), HF_OK);
 }
@@ -299,7 +309,7 @@ static inline void kill_daemon(unsigned i)
 {
     free(bus.host[i].r);
     bus.host[i].r = NULL;
-    bus.host[i].first = bus.host[i].last = 0;
+    empty_inbox(&bus.host[i]);
     tell_members(bus.host[i].ring);
 }
 
@@ -307,7 +317,7 @@ static inline void power_off(unsigned i)
 {
     free(bus.host[i].r);
     bus.host[i].r = NULL;
-    bus.host[i].first = bus.host[i].last = 0;
+    empty_inbox(&bus.host[i]);
     bus.host[i].is_up = false;
     bus.ring_seq += 4;
     tell_members(bus.host[i].ring);
