@@ -172,7 +172,14 @@ void checker_stop_unproved(struct sim *s, hf_node n)
 
 void checker_stop_proved(struct sim *s, hf_node n)
 {
-    s->check.fence[n.ix].stop_at = 0;
+    struct checker_fence *f = &s->check.fence[n.ix];
+    int64_t late = SIM_MS(s->opt.policy.stop_deadline_ms) * 8 / 10 - SIM_MS(2LL * s->opt.report_ms);
+    if (f->stop_at != 0 && s->now - f->stop_at >= late)
+        f->excused_until = s->now + SIM_MS(600000); /* the news may come too late */
+    f->stop_at = 0;
+    for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++)
+        if (s->world.host[n.ix].op[uid].kind == VM_OP_STOP)
+            f->stop_at = s->now - SIM_MS(s->opt.policy.stop_deadline_ms) / 2;
 }
 
 /* ---- S4, S12: what every replica does at the same place ---- */
@@ -218,8 +225,9 @@ static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
     if (!is_same_place || step->holds == 0) {
         if (step->seq == ev->seq && step->epoch > group.epoch && step->holds != 0)
             return false; /* a step of an abandoned history */
+        hf_nodes did = is_same_place && step->decision == decision ? step->did : 0;
         *step = (struct checker_step){.seq = ev->seq, .epoch = group.epoch, .view = group.view,
-                                      .decision = decision, .digest = digest};
+                                      .decision = decision, .digest = digest, .did = did};
         if (ev->type == HF_EV_ORDER && out->applied) {
             step->is_order = true;
             step->order = (uint8_t)ev->u.order.type;

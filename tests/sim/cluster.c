@@ -105,6 +105,11 @@ void totem_client_wake(struct sim *s, hf_node n)
                                              .kind = SIM_CLIENT, .node = n.ix});
 }
 
+bool totem_client_is_idle(const struct sim *s, hf_node n)
+{
+    return s->totem.client[n.ix].first == s->totem.client[n.ix].count;
+}
+
 static void client_clear(struct client_queue *q)
 {
     for (uint32_t i = q->first; i < q->count; i++)
@@ -158,8 +163,11 @@ void totem_client(struct sim *s, hf_node n)
         if (s->is_failed)
             return;
     }
-    if (q->first == q->count)
+    if (q->first == q->count) {
         q->first = q->count = 0;
+        if (d->is_alive && !d->is_paused)
+            node_perform(s, n);
+    }
     if (d->is_alive)
         node_reschedule(s, n);
     totem_client_wake(s, n);

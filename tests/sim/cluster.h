@@ -95,6 +95,8 @@ void totem_connect(struct sim *s, hf_node n, uint32_t pid);
 void totem_disconnect(struct sim *s, hf_node n); /* the daemon died */
 void totem_mcast(struct sim *s, hf_node n, const void *bytes, size_t len);
 void totem_client(struct sim *s, hf_node n);     /* SIM_CLIENT */
+/* It has read everything. */
+bool totem_client_is_idle(const struct sim *s, hf_node n);
 void totem_client_wake(struct sim *s, hf_node n);
 
 /* The corosync process. */

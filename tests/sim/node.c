@@ -174,16 +174,11 @@ static void forget_given(struct sim_node *d, const struct engine *e)
     d->given_count = kept;
 }
 
-static void port_effect(void *user, const struct hf_effect *fx)
+static void perform(struct sim_node *d, const struct hf_effect *fx)
 {
-    struct sim_node *d = user;
     struct sim *s = d->sim;
-    sim_busy(s);
     checker_effect(s, d->me, fx);
     switch (fx->type) {
-    case HF_FX_TIMER:
-        arm(d, fx);
-        return;
     case HF_FX_FENCE:
         fence(d, fx);
         faults_at_fence(s, d->me, fx->u.fence.target);
@@ -200,10 +195,41 @@ static void port_effect(void *user, const struct hf_effect *fx)
         if (fx->type == HF_FX_VM_START)
             faults_at_start(s, d->me);
         return;
+    case HF_FX_TIMER:
     case HF_FX_TYPES:
         break;
     }
     sim_fail(s, "node %u is given an effect of type %d", d->me.ix, (int)fx->type);
+}
+
+void node_perform(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    uint32_t count = d->late_count;
+    d->late_count = 0;
+    for (uint32_t i = 0; i < count && d->is_alive && d->phase == REPLICA_SYNCED; i++)
+        if (engine_is_live(replica_engine(d->replica), d->late[i].token))
+            perform(d, &d->late[i]);
+}
+
+/* Never from within a delivery: after a pause the next message may take the order back. */
+static void port_effect(void *user, const struct hf_effect *fx)
+{
+    struct sim_node *d = user;
+    struct sim *s = d->sim;
+    sim_busy(s);
+    if (fx->type == HF_FX_TIMER) {
+        arm(d, fx);
+        return;
+    }
+    for (uint32_t i = 0; i < d->late_count; i++)
+        if (hf_token_same(d->late[i].token, fx->token))
+            return;
+    if (d->late_count == HF_EFFECTS_MAX) {
+        sim_fail(s, "S14: node %u is given more than %d orders at once", d->me.ix, HF_EFFECTS_MAX);
+        return;
+    }
+    d->late[d->late_count++] = *fx;
 }
 
 static void port_resync(void *user, const struct engine *e)
@@ -249,10 +275,11 @@ void node_open(struct sim *s, hf_node n)
     d->replica = malloc(replica_size());
     d->report = calloc(NODE_REPORTS_MAX, sizeof *d->report);
     d->given = calloc(HF_EFFECTS_MAX, sizeof *d->given);
+    d->late = calloc(HF_EFFECTS_MAX, sizeof *d->late);
     d->timer = calloc(HF_EFFECTS_MAX, sizeof *d->timer);
     d->stored = malloc(engine_save_max());
     d->saved = malloc(engine_save_max());
-    if (!d->replica || !d->report || !d->given || !d->timer || !d->stored || !d->saved)
+    if (!d->replica || !d->report || !d->given || !d->late || !d->timer || !d->stored || !d->saved)
         abort();
 }
 
@@ -262,6 +289,7 @@ void node_close(struct sim *s, hf_node n)
     free(d->replica);
     free(d->report);
     free(d->given);
+    free(d->late);
     free(d->timer);
     free(d->stored);
     free(d->saved);
@@ -293,7 +321,7 @@ void node_daemon_start(struct sim *s, hf_node n)
     d->incarnation = (uint64_t)node_clock(s, n).ns;
     d->phase = REPLICA_APART;
     d->tick_at = 0;
-    d->given_count = d->report_count = d->report_first = 0;
+    d->given_count = d->late_count = d->report_count = d->report_first = 0;
     d->unsaved = 0;
     for (int i = 0; i < HF_EFFECTS_MAX; i++) {
         d->timer[i].token = (struct hf_token){0};
@@ -623,6 +651,8 @@ void node_event(struct sim *s, const struct sim_event *ev)
             return;
         d->tick_at = 0;
         replica_tick(d->replica, node_clock(s, n));
+        if (totem_client_is_idle(s, n))
+            node_perform(s, n);
         node_reschedule(s, n);
         return;
     case SIM_CONNECT:

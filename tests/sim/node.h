@@ -69,6 +69,8 @@ struct sim_node {
     uint32_t results;
     struct hf_effect *given;  /* orders that may be performed and are still wanted */
     uint32_t given_count;
+    struct hf_effect *late;     /* given out, to be performed when its corosync has no more for it */
+    uint32_t late_count;
     struct node_timer *timer;
     struct node_fence fence[NODE_FENCES_MAX];
     struct replay *journal; /* NULL: none is kept */
@@ -95,6 +97,8 @@ void node_agent_lost(struct sim *s, hf_node n);
 void node_facts(struct sim *s, hf_node n);
 /* An operator's order given at this node; false: it is not in a position to take one. */
 bool node_order(struct sim *s, hf_node n, const struct hf_event *order);
+/* Its corosync has nothing more for it: perform what is still wanted. */
+void node_perform(struct sim *s, hf_node n);
 void node_reschedule(struct sim *s, hf_node n);
 hf_time node_clock(const struct sim *s, hf_node n);
 const struct engine *node_engine(const struct sim *s, hf_node n);
