@@ -1,7 +1,7 @@
-/* engine_bench - what a step costs. Budgets (DESIGN 13): >= 1 000 000 steps a second a core at 3 nodes and
- * 8 VMs, <= 20 us median at 128 VMs. The mix is what a group sees: facts, inventories, VMs that die and are
- * started again, results, timers, and now and then a host that is lost, fenced and joins again.
- * Prints a table and, last, one verdict line. Non-zero when a budget is missed. */
+/* engine_bench - what a step costs. Budgets (DESIGN 13): >= 1 000 000 steps a second a core at 3
+ * nodes and 8 VMs, <= 20 us median at 128 VMs. The mix is what a group sees: facts, inventories,
+ * VMs that die and are started again, results, timers, and now and then a host that is lost, fenced
+ * and joins again. Prints a table and, last, one verdict line. Non-zero when a budget is missed. */
 /* LINK: supervisord/engine */
 #include <stdint.h>
 #include <stdio.h>
@@ -13,9 +13,9 @@
 
 enum {
     NODES = 3,
-    STEPS_MIN = 1000000,      /* a second */
-    MEDIAN_NS_MAX = 20000,    /* at 128 VMs */
-    ROUNDS = 9,               /* medians over rounds: other programs run too */
+    STEPS_MIN = 1000000,   /* a second */
+    MEDIAN_NS_MAX = 20000, /* at 128 VMs */
+    ROUNDS = 9,            /* medians over rounds: other programs run too */
     ORDERS_MAX = 4 * HF_EFFECTS_MAX,
 };
 
@@ -57,11 +57,17 @@ static void group_of(struct hf_group *group)
         group->nodes[i].fence_levels = 1;
         group->nodes[i].reserve_mib = 1024;
     }
-    group->policy = (struct hf_policy){
-        .silent_grace_ms = 10000, .startup_grace_ms = 60000, .fence_deadline_ms = 60000,
-        .start_deadline_ms = 60000, .stop_deadline_ms = 20000, .stable_ms = 600000,
-        .maintenance_max_ms = 3600000, .fence_retry_ms = {5000}, .fence_retry_count = 1,
-        .restart_backoff_ms = {1000}, .restart_backoff_count = 1};
+    group->policy = (struct hf_policy){.silent_grace_ms = 10000,
+                                       .startup_grace_ms = 60000,
+                                       .fence_deadline_ms = 60000,
+                                       .start_deadline_ms = 60000,
+                                       .stop_deadline_ms = 20000,
+                                       .stable_ms = 600000,
+                                       .maintenance_max_ms = 3600000,
+                                       .fence_retry_ms = {5000},
+                                       .fence_retry_count = 1,
+                                       .restart_backoff_ms = {1000},
+                                       .restart_backoff_count = 1};
 }
 
 static void step(struct bench *b)
@@ -180,7 +186,7 @@ static void answer(struct bench *b)
 
 static void host_lost(struct bench *b, unsigned n)
 {
-    b->present &= (hf_nodes)~(1u << n);
+    b->present &= (hf_nodes) ~(1u << n);
     members(b);
     answer(b); /* fenced, started elsewhere */
     b->present |= (hf_nodes)(1u << n);
@@ -214,7 +220,8 @@ static void open_bench(struct bench *b, uint32_t vms)
     answer(b);
 }
 
-/* One round of the mix: 64 quiet events, then one VM dies and comes back; each 50th round a host is lost. */
+/* One round of the mix: 64 quiet events, then one VM dies and comes back; each 50th round a host is
+ * lost. */
 static void mix(struct bench *b, uint32_t round)
 {
     for (unsigned i = 0; i < 64; i++) {
@@ -304,7 +311,8 @@ int main(void)
             at_128 = c.median_ns;
     }
     bool is_good = rate >= STEPS_MIN && at_128 <= MEDIAN_NS_MAX;
-    printf("engine_bench: %s: %.2f M steps/s (budget >= 1.00), median at 128 VMs %.2f us (budget <= 20)\n",
+    printf("engine_bench: %s: %.2f M steps/s (budget >= 1.00), median at 128 VMs %.2f us (budget "
+           "<= 20)\n",
            is_good ? "within budget" : "MISSED", rate / 1e6, at_128 / 1e3);
     return is_good ? 0 : 1;
 }

@@ -11,10 +11,10 @@
 #include "tests/sim/sim.h"
 
 enum {
-    DIGEST_EVERY = 8,       /* a digest costs a whole save: every so many steps */
+    DIGEST_EVERY = 8, /* a digest costs a whole save: every so many steps */
     DECISION_BYTES = 1 << 16,
-    STEPS_A_MINUTE = 4000,  /* measured: the busiest fault storms stay below a quarter of it */
-    START_SLACK = 4,        /* results that came late or twice count as failures of their own */
+    STEPS_A_MINUTE = 4000, /* measured: the busiest fault storms stay below a quarter of it */
+    START_SLACK = 4,       /* results that came late or twice count as failures of their own */
 };
 
 void checker_open(struct sim *s)
@@ -54,7 +54,8 @@ static void check_place(struct sim *s, hf_node n, hf_vm_uid uid, struct hf_token
     if (drained != 0 && token.seq > drained)
         sim_fail(s, "P1: vm %u is started on node %u, which is in maintenance", uid, n.ix);
     if (v->def.allowed != 0 && !hf_nodes_has(v->def.allowed, n))
-        sim_fail(s, "P3: vm %u is started on node %u, where its owner does not allow it", uid, n.ix);
+        sim_fail(s, "P3: vm %u is started on node %u, where its owner does not allow it", uid,
+                 n.ix);
     for (hf_vm_uid other = 1; other < SIM_VMS_MAX; other++) {
         const struct checker_vm *o = &s->check.vm[other];
         const struct vm_process *p = &s->world.host[n.ix].vm[other];
@@ -62,7 +63,8 @@ static void check_place(struct sim *s, hf_node n, hf_vm_uid uid, struct hf_token
             continue;
         used += o->def.memory_mib;
         if (v->def.apart[0] != '\0' && strcmp(v->def.apart, o->def.apart) == 0)
-            sim_fail(s, "P3: vm %u is started beside vm %u of its group on node %u", uid, other, n.ix);
+            sim_fail(s, "P3: vm %u is started beside vm %u of its group on node %u", uid, other,
+                     n.ix);
     }
     if (used + s->group.nodes[n.ix].reserve_mib > s->opt.memory_mib)
         sim_fail(s, "P6: vm %u is started on node %u beyond its memory", uid, n.ix);
@@ -77,15 +79,19 @@ bool checker_vm_starts(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_n
     if (others != 0) {
         if (lock_holds(s, hf_nodes_first(others), uid, token))
             return false;
-        sim_fail(s, "S1: vm %u is started on node %u (start %u, order %llu.%u) while it runs on "
-                 "node %u", uid, n.ix, start_no, (unsigned long long)token.seq, token.nth,
+        sim_fail(s,
+                 "S1: vm %u is started on node %u (start %u, order %llu.%u) while it runs on "
+                 "node %u",
+                 uid, n.ix, start_no, (unsigned long long)token.seq, token.nth,
                  hf_nodes_first(others).ix);
         return false;
     }
     if (!by_hand && v->last_start_no != 0 && !hf_node_same(v->last_host, n) &&
         !(v->is_over && v->over_told)) {
-        sim_fail(s, "S2: vm %u is started on node %u although nothing proves that it ended on "
-                 "node %u", uid, n.ix, v->last_host.ix);
+        sim_fail(s,
+                 "S2: vm %u is started on node %u although nothing proves that it ended on "
+                 "node %u",
+                 uid, n.ix, v->last_host.ix);
         return false;
     }
     if (!by_hand && v->is_added) {
@@ -220,14 +226,18 @@ static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
     struct hf_group_view group = engine_group(e);
     uint64_t decision = decision_hash(out);
     uint64_t digest = ev->seq % DIGEST_EVERY == 0 ? engine_digest(e) : 0;
-    bool is_same_place = step->seq == ev->seq && step->epoch == group.epoch &&
-                         hf_view_same(step->view, group.view);
+    bool is_same_place =
+        step->seq == ev->seq && step->epoch == group.epoch && hf_view_same(step->view, group.view);
     if (!is_same_place || step->holds == 0) {
         if (step->seq == ev->seq && step->epoch > group.epoch && step->holds != 0)
             return false; /* a step of an abandoned history */
         hf_nodes did = is_same_place && step->decision == decision ? step->did : 0;
-        *step = (struct checker_step){.seq = ev->seq, .epoch = group.epoch, .view = group.view,
-                                      .decision = decision, .digest = digest, .did = did};
+        *step = (struct checker_step){.seq = ev->seq,
+                                      .epoch = group.epoch,
+                                      .view = group.view,
+                                      .decision = decision,
+                                      .digest = digest,
+                                      .did = did};
         if (ev->type == HF_EV_ORDER && out->applied) {
             step->is_order = true;
             step->order = (uint8_t)ev->u.order.type;
@@ -281,10 +291,12 @@ static void say_change(struct sim *s, hf_node n, const struct hf_event *ev,
 {
     bool is_vm = c->subject == HF_SUBJECT_VM;
     bool is_node = c->subject == HF_SUBJECT_NODE;
-    const char *was = is_vm ? hf_vm_state_name((enum hf_vm_state)c->was)
-                            : is_node ? hf_node_state_name((enum hf_node_state)c->was) : "";
-    const char *now = is_vm ? hf_vm_state_name((enum hf_vm_state)c->now)
-                            : is_node ? hf_node_state_name((enum hf_node_state)c->now) : "";
+    const char *was = is_vm     ? hf_vm_state_name((enum hf_vm_state)c->was)
+                      : is_node ? hf_node_state_name((enum hf_node_state)c->was)
+                                : "";
+    const char *now = is_vm     ? hf_vm_state_name((enum hf_vm_state)c->now)
+                      : is_node ? hf_node_state_name((enum hf_node_state)c->now)
+                                : "";
     SAY(s, n.ix, "  #%llu %s %u: %s -> %s (node %d) %s %u", (unsigned long long)ev->seq,
         hf_subject_name(c->subject), is_vm ? c->uid : c->ix, was, now,
         hf_node_is(c->node) ? c->node.ix : -1, hf_reason_name(c->why), c->detail);
@@ -357,8 +369,8 @@ static void learn_order(struct sim *s, const struct engine *e, const struct chec
     }
 }
 
-/* Steps were lost with all who held them (crashes with a torn journal, a cold start): what people are
- * known to want is what the group still knows. The one place where the engine is asked. */
+/* Steps were lost with all who held them (crashes with a torn journal, a cold start): what people
+ * are known to want is what the group still knows. The one place where the engine is asked. */
 static void relearn(struct sim *s, const struct engine *e)
 {
     for (unsigned n = 0; n < s->opt.nodes; n++)
@@ -412,12 +424,11 @@ static void learn_by_hand(struct sim *s, const struct hf_event *ev)
 static void say_step(struct sim *s, hf_node n, const struct hf_event *ev,
                      const struct engine_out *out)
 {
-    static const char *const types[] = {"?", "members", "facts", "inventory", "vm", "beat",
-                                        "expired", "done", "order"};
+    static const char *const types[] = {"?",    "members", "facts", "inventory", "vm",
+                                        "beat", "expired", "done",  "order"};
     SAY(s, n.ix, "#%llu %s from %d%s %s", (unsigned long long)ev->seq,
-        ev->type < HF_EVENT_TYPES ? types[ev->type] : "?",
-        hf_node_is(ev->from) ? ev->from.ix : -1, out->applied ? "" : " NOT APPLIED:",
-        hf_reason_name(out->why));
+        ev->type < HF_EVENT_TYPES ? types[ev->type] : "?", hf_node_is(ev->from) ? ev->from.ix : -1,
+        out->applied ? "" : " NOT APPLIED:", hf_reason_name(out->why));
     for (uint32_t i = 0; i < out->changes_count; i++)
         say_change(s, n, ev, &out->changes[i]);
 }
@@ -425,8 +436,8 @@ static void say_step(struct sim *s, hf_node n, const struct hf_event *ev,
 void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const struct hf_event *ev,
                      const struct engine_out *out)
 {
-    bool is_first = ev->seq > s->check.max_seq ||
-                    s->check.step[ev->seq % CHECKER_STEPS].seq != ev->seq;
+    bool is_first =
+        ev->seq > s->check.max_seq || s->check.step[ev->seq % CHECKER_STEPS].seq != ev->seq;
     s->check.steps_minute++;
     if (out->effects_count > HF_EFFECTS_MAX || out->changes_count > HF_CHANGES_MAX)
         sim_fail(s, "S14: node %u decides more than its tables hold", n.ix);
@@ -493,11 +504,10 @@ static void check_fence(struct sim *s, hf_node n, const struct hf_effect *fx)
     bool is_same = hf_token_same(f->token, fx->token);
     if (is_same)
         return; /* the same order again: the shell does it once */
-    if (f->stop_at != 0 &&
-        s->now - f->stop_at >= SIM_MS(s->opt.policy.stop_deadline_ms) * 8 / 10)
+    if (f->stop_at != 0 && s->now - f->stop_at >= SIM_MS(s->opt.policy.stop_deadline_ms) * 8 / 10)
         f->excused_until = s->now + SIM_MS(600000); /* a sentence: its retries belong to it */
-    bool stop_open = f->stop_at != 0 &&
-                     s->now - f->stop_at >= SIM_MS(s->opt.policy.stop_deadline_ms) * 8 / 10;
+    bool stop_open =
+        f->stop_at != 0 && s->now - f->stop_at >= SIM_MS(s->opt.policy.stop_deadline_ms) * 8 / 10;
     if (f->synced_since != 0 && s->now - f->synced_since > stable && !f->ordered && !stop_open &&
         s->now > f->excused_until && (s->node[n.ix].view_ring >> target.ix & 1u) &&
         totem_members(s, target) == s->node[n.ix].view_ring)
@@ -632,7 +642,8 @@ static bool is_excused(struct sim *s, hf_vm_uid uid, hf_nodes core, const struct
     return true;
 }
 
-/* The VM may be on a host that takes part, stays broken, and cannot tell: a failed monitor kills no host. */
+/* The VM may be on a host that takes part, stays broken, and cannot tell: a failed monitor kills no
+ * host. */
 static bool is_mute_about(const struct sim *s, hf_vm_uid uid, hf_nodes core, const struct engine *e)
 {
     hf_nodes possible = engine_vm(e, engine_vm_by_uid(e, uid)).possible;

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "supervisord/engine/engine.h"
 #include "supervisord/cluster/replica.h"
+#include "supervisord/engine/engine.h"
 #include "tests/sim/options.h"
 #include "tests/sim/world.h"
 
@@ -30,32 +30,32 @@ struct checker_step {
 struct checker_vm {
     bool is_added;
     bool wants_run;
-    bool was_relearned;     /* orders about it may have been lost with a history */
-    bool ended_on_purpose;  /* last end by hand or by the guest, or started by hand */
-    hf_node last_host;      /* of the newest process */
+    bool was_relearned;    /* orders about it may have been lost with a history */
+    bool ended_on_purpose; /* last end by hand or by the guest, or started by hand */
+    hf_node last_host;     /* of the newest process */
     uint32_t last_start_no;
-    bool is_over;           /* that process has ended */
-    bool over_told;         /* and its host's agent has said so, or its host lost power */
+    bool is_over;   /* that process has ended */
+    bool over_told; /* and its host's agent has said so, or its host lost power */
     uint32_t starts;
-    uint32_t bad_starts;    /* ordered starts since it was stable or an order */
+    uint32_t bad_starts; /* ordered starts since it was stable or an order */
     int64_t started_at;
-    uint32_t crashes;       /* since an operator's order */
+    uint32_t crashes; /* since an operator's order */
     struct hf_vm_def def;
 };
 
 struct checker_fence {
-    struct hf_token token;     /* newest that was performed */
+    struct hf_token token; /* newest that was performed */
     int64_t at;
     uint32_t count;
-    uint32_t quick;            /* attempts in a row without a pause */
-    bool is_proved;            /* the group knows that a run ended well; it has not been on since */
+    uint32_t quick; /* attempts in a row without a pause */
+    bool is_proved; /* the group knows that a run ended well; it has not been on since */
     int64_t proved_at;
-    bool ordered;              /* an operator wants it */
-    int64_t excused_until;     /* a stop there could not be proved */
-    int64_t stop_at;           /* an order to stop something there is open since; 0 = none */
+    bool ordered;          /* an operator wants it */
+    int64_t excused_until; /* a stop there could not be proved */
+    int64_t stop_at;       /* an order to stop something there is open since; 0 = none */
     int64_t on_since;
-    uint64_t drained_seq;      /* in maintenance since that step; 0 = is not */
-    int64_t synced_since;      /* as a participant, without a break; 0 = is not */
+    uint64_t drained_seq; /* in maintenance since that step; 0 = is not */
+    int64_t synced_since; /* as a participant, without a break; 0 = is not */
 };
 
 struct checker {
@@ -74,7 +74,8 @@ struct sim;
 void checker_open(struct sim *s);
 void checker_close(struct sim *s);
 
-/* A qemu process is about to exist. False: it must not (the run has failed or the disk's lock holds). */
+/* A qemu process is about to exist. False: it must not (the run has failed or the disk's lock
+ * holds). */
 bool checker_vm_starts(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_no,
                        struct hf_token token);
 void checker_vm_ended(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how);

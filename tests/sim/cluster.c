@@ -1,7 +1,7 @@
-/* cluster.c - see cluster.h. Rules modelled from corosync 3.1 (faults.md section 2): detection takes
- * 2.2 x token; members that stay together deliver the same messages before the next view; what waits
- * in a corosync is sent in whatever ring it is in then; the joinlist of a new ring is complete but for
- * joins still under way; a lost member may stay in the list as a ghost. */
+/* cluster.c - see cluster.h. Rules modelled from corosync 3.1 (faults.md section 2): detection
+ * takes 2.2 x token; members that stay together deliver the same messages before the next view;
+ * what waits in a corosync is sent in whatever ring it is in then; the joinlist of a new ring is
+ * complete but for joins still under way; a lost member may stay in the list as a ghost. */
 #include "tests/sim/cluster.h"
 
 #include <stdlib.h>
@@ -102,7 +102,8 @@ void totem_client_wake(struct sim *s, hf_node n)
         return;
     q->has_event = true;
     queue_push(&s->queue, (struct sim_event){.at = s->now + sim_us(s, 20, s->opt.client_us),
-                                             .kind = SIM_CLIENT, .node = n.ix});
+                                             .kind = SIM_CLIENT,
+                                             .node = n.ix});
 }
 
 bool totem_client_is_idle(const struct sim *s, hf_node n)
@@ -257,7 +258,9 @@ static void token_soon(struct sim *s, uint8_t ring_ix)
         return;
     r->has_token_event = true;
     queue_push(&s->queue, (struct sim_event){.at = s->now + sim_us(s, 50, s->opt.net_us),
-                                             .kind = SIM_TOKEN, .a = ring_ix, .gen = r->gen});
+                                             .kind = SIM_TOKEN,
+                                             .a = ring_ix,
+                                             .gen = r->gen});
 }
 
 static bool spoil(struct sim *s, struct message *m)
@@ -453,7 +456,8 @@ static void flush_old(struct sim *s, hf_nodes part)
             flush_ring(s, &s->totem.ring[i], part);
 }
 
-/* The joinlist of the new ring; whoever was in the list and is not in the ring may stay as a ghost. */
+/* The joinlist of the new ring; whoever was in the list and is not in the ring may stay as a ghost.
+ */
 static void fill_peers(struct sim *s, hf_nodes part)
 {
     struct totem *t = &s->totem;
@@ -611,8 +615,8 @@ void totem_stop(struct sim *s, hf_node n, bool is_clean)
         return;
     sim_busy(s);
     if (is_clean && r != NULL && !r->is_stalled && c->joined_pid != 0) {
-        list_add(&r->log, message_new(MESSAGE_LEAVE, s->group.nodes[n.ix].nodeid, c->joined_pid,
-                                      NULL, 0));
+        list_add(&r->log,
+                 message_new(MESSAGE_LEAVE, s->group.nodes[n.ix].nodeid, c->joined_pid, NULL, 0));
         for (unsigned i = 0; i < s->opt.nodes; i++)
             if (i != n.ix && ring_of(s, i) == r && is_live(s, i))
                 receive_later(s, i, sim_us(s, 20, s->opt.net_us));
@@ -703,8 +707,8 @@ void totem_mcast(struct sim *s, hf_node n, const void *bytes, size_t len)
         return;
     if (len > HF_GROUP_MESSAGE_MAX)
         sim_fail(s, "S14: node %u multicasts %zu bytes", n.ix, len);
-    list_add(&c->waiting, message_new(MESSAGE_DATA, s->group.nodes[n.ix].nodeid, c->client_pid,
-                                      bytes, len));
+    list_add(&c->waiting,
+             message_new(MESSAGE_DATA, s->group.nodes[n.ix].nodeid, c->client_pid, bytes, len));
     if (c->ring < RINGS_MAX && !c->is_paused)
         token_soon(s, c->ring);
 }

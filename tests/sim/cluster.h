@@ -41,17 +41,17 @@ struct ring {
 /* One corosync process. */
 struct corosync {
     bool is_alive, is_paused;
-    uint8_t ring;          /* index; RINGS_MAX = none yet */
-    uint32_t got;          /* entries of the ring's log received */
+    uint8_t ring; /* index; RINGS_MAX = none yet */
+    uint32_t got; /* entries of the ring's log received */
     bool has_hole;
-    uint64_t newest_seq;   /* of a ring it was in; kept over restarts */
-    struct message_list waiting; /* accepted, without a place */
-    int64_t held_until;    /* TRY_AGAIN: nothing is taken from `waiting` before */
-    uint32_t client_pid;   /* connected daemon */
-    uint32_t joined_pid;   /* whose join was delivered here */
+    uint64_t newest_seq;          /* of a ring it was in; kept over restarts */
+    struct message_list waiting;  /* accepted, without a place */
+    int64_t held_until;           /* TRY_AGAIN: nothing is taken from `waiting` before */
+    uint32_t client_pid;          /* connected daemon */
+    uint32_t joined_pid;          /* whose join was delivered here */
     uint32_t peers[HF_NODES_MAX]; /* pid by node, 0 = none */
     uint32_t ghosts[HF_NODES_MAX];
-    uint32_t gen;          /* of the process */
+    uint32_t gen; /* of the process */
 };
 
 /* What a corosync has for its daemon. */
@@ -80,7 +80,7 @@ struct totem {
     uint32_t reform_gen;
     bool has_reform;
     int64_t reform_at;
-    hf_node last_words;   /* cut this node off right after its next message; HF_NO_NODE = off */
+    hf_node last_words; /* cut this node off right after its next message; HF_NO_NODE = off */
     uint8_t last_words_fault;
     uint64_t last_instants, old_views, dropped, ghosts_shown;
 };
@@ -94,7 +94,7 @@ void totem_close(struct sim *s);
 void totem_connect(struct sim *s, hf_node n, uint32_t pid);
 void totem_disconnect(struct sim *s, hf_node n); /* the daemon died */
 void totem_mcast(struct sim *s, hf_node n, const void *bytes, size_t len);
-void totem_client(struct sim *s, hf_node n);     /* SIM_CLIENT */
+void totem_client(struct sim *s, hf_node n); /* SIM_CLIENT */
 /* It has read everything. */
 bool totem_client_is_idle(const struct sim *s, hf_node n);
 void totem_client_wake(struct sim *s, hf_node n);

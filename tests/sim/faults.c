@@ -1,5 +1,6 @@
-/* faults.c - the swarm of faults. A fault does its harm at once; one that lasts ends by an undo event.
- * The liveness phase cancels what has not begun and repairs a core; the rest stays broken. */
+/* faults.c - the swarm of faults. A fault does its harm at once; one that lasts ends by an undo
+ * event. The liveness phase cancels what has not begun and repairs a core; the rest stays broken.
+ */
 #include "tests/sim/faults.h"
 
 #include <string.h>
@@ -9,31 +10,62 @@
 #include "tests/sim/sim.h"
 
 static const char *const ids[FAULTS] = {
-    "P1", "P2", "P3", "P7", "P8", "P9", "P13", "P16", "P17", "P18",
-    "C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10", "C11", "C12", "C13", "C14",
-    "C15", "C18", "C19", "H1", "H2", "H3", "H4", "H5", "H9", "H10", "H11", "H13", "H14", "H15",
-    "H17", "T4", "T5", "T6", "K3", "K4", "O1", "O4", "O5", "O7", "O9",
+    "P1",  "P2", "P3", "P7", "P8", "P9", "P13", "P16", "P17", "P18", "C1",  "C2",  "C3",
+    "C4",  "C5", "C6", "C7", "C8", "C9", "C10", "C11", "C12", "C13", "C14", "C15", "C18",
+    "C19", "H1", "H2", "H3", "H4", "H5", "H9",  "H10", "H11", "H13", "H14", "H15", "H17",
+    "T4",  "T5", "T6", "K3", "K4", "O1", "O4",  "O5",  "O7",  "O9",
 };
 
 static const char *const texts[FAULTS] = {
-    "daemon killed", "daemon paused below the mute limit", "daemon paused far above it",
-    "crash with a half-written journal", "daemon crashes in a loop", "VM agent dies",
-    "qemu killed for want of memory", "libvirt hangs or refuses", "qemu dies",
+    "daemon killed",
+    "daemon paused below the mute limit",
+    "daemon paused far above it",
+    "crash with a half-written journal",
+    "daemon crashes in a loop",
+    "VM agent dies",
+    "qemu killed for want of memory",
+    "libvirt hangs or refuses",
+    "qemu dies",
     "qemu in D state: a stop cannot be proved",
-    "corosync killed", "corosync stopped 0.5, 3 or 60 token times", "corosync restarted cleanly",
-    "try again: messages held back", "an accepted message vanishes", "a message is sent again",
-    "a message arrives damaged", "a ghost stays in the list", "joined and gone in the same instant",
-    "one node is cut off", "every node is alone", "bridge: two nodes hear only the third",
-    "one-way loss", "a flapping link", "lossy wires: new rings without a lost node",
-    "a minority's own messages before a merge", "cold start of all daemons",
-    "host loses power with its BMC", "host loses power, BMC alive", "kernel panic: a quick reboot",
-    "host freezes for good", "host stalls 1 to 30 s", "a reset host boots at once",
-    "fence device slow, hung or dead", "fence device refuses", "the fencing node dies meanwhile",
-    "the target is back while it is fenced", "a second host fails during recovery",
-    "all hosts lose power", "a person's copy holds the disk at a start",
-    "stored state damaged, cut or lost", "the disk hangs", "clocks run at different rates",
-    "suspend and resume", "another cluster file on one node", "VM started or ended by hand",
-    "a person confirms wrongly", "maintenance is forgotten", "a host is shut down cleanly",
+    "corosync killed",
+    "corosync stopped 0.5, 3 or 60 token times",
+    "corosync restarted cleanly",
+    "try again: messages held back",
+    "an accepted message vanishes",
+    "a message is sent again",
+    "a message arrives damaged",
+    "a ghost stays in the list",
+    "joined and gone in the same instant",
+    "one node is cut off",
+    "every node is alone",
+    "bridge: two nodes hear only the third",
+    "one-way loss",
+    "a flapping link",
+    "lossy wires: new rings without a lost node",
+    "a minority's own messages before a merge",
+    "cold start of all daemons",
+    "host loses power with its BMC",
+    "host loses power, BMC alive",
+    "kernel panic: a quick reboot",
+    "host freezes for good",
+    "host stalls 1 to 30 s",
+    "a reset host boots at once",
+    "fence device slow, hung or dead",
+    "fence device refuses",
+    "the fencing node dies meanwhile",
+    "the target is back while it is fenced",
+    "a second host fails during recovery",
+    "all hosts lose power",
+    "a person's copy holds the disk at a start",
+    "stored state damaged, cut or lost",
+    "the disk hangs",
+    "clocks run at different rates",
+    "suspend and resume",
+    "another cluster file on one node",
+    "VM started or ended by hand",
+    "a person confirms wrongly",
+    "maintenance is forgotten",
+    "a host is shut down cleanly",
 };
 
 const char *fault_id(enum fault f)
@@ -72,8 +104,9 @@ static hf_vm_uid any_running(struct sim *s, hf_node *on)
 
 static void later(struct sim *s, enum sim_kind kind, hf_node n, int64_t delay, uint32_t gen)
 {
-    queue_push(&s->queue, (struct sim_event){.at = s->now + delay, .kind = (uint8_t)kind,
-                                             .node = n.ix, .gen = gen});
+    queue_push(
+        &s->queue,
+        (struct sim_event){.at = s->now + delay, .kind = (uint8_t)kind, .node = n.ix, .gen = gen});
 }
 
 static void undo_in(struct sim *s, int64_t delay, enum fault f, hf_nodes nodes, uint32_t arg)
@@ -83,7 +116,8 @@ static void undo_in(struct sim *s, int64_t delay, enum fault f, hf_nodes nodes, 
         if (u->is_used)
             continue;
         *u = (struct fault_undo){true, (uint8_t)f, nodes, arg};
-        queue_push(&s->queue, (struct sim_event){.at = s->now + delay, .kind = SIM_UNDO, .a = (uint16_t)i});
+        queue_push(&s->queue,
+                   (struct sim_event){.at = s->now + delay, .kind = SIM_UNDO, .a = (uint16_t)i});
         return;
     }
     sim_fail(s, "simulator: more than %d lasting faults", FAULT_UNDO_MAX);
@@ -208,8 +242,9 @@ static bool fault_corosync(struct sim *s, enum fault f, hf_node n)
         return true;
     case FAULT_C4:
     case FAULT_C6: /* held longer than the resend time: the same message comes twice */
-        totem_hold(s, n, s->now + (f == FAULT_C4 ? sim_ms(s, 10, 1000)
-                                                 : sim_ms(s, s->opt.resend_ms, 3 * s->opt.resend_ms)));
+        totem_hold(s, n,
+                   s->now + (f == FAULT_C4 ? sim_ms(s, 10, 1000)
+                                           : sim_ms(s, s->opt.resend_ms, 3 * s->opt.resend_ms)));
         return true;
     case FAULT_C9: /* joins and is gone again at once */
         daemon_dies(s, n, false, sim_ms(s, 1, 100));
@@ -404,7 +439,9 @@ static void moment(struct sim *s, enum fault f, hf_node n)
     s->faults.follow = FAULTS;
     faults_count(s, f);
     queue_push(&s->queue, (struct sim_event){.at = s->now + sim_us(s, 1, 3000),
-                                             .kind = SIM_MOMENT, .node = n.ix, .a = (uint16_t)f});
+                                             .kind = SIM_MOMENT,
+                                             .node = n.ix,
+                                             .a = (uint16_t)f});
 }
 
 void faults_at_fence(struct sim *s, hf_node actor, hf_node target)
@@ -508,12 +545,15 @@ void faults_undo(struct sim *s, uint32_t slot)
     s->faults.undo[slot].is_used = false;
     SAY(s, hf_node_is(n) ? n.ix : -1, "end of %s", ids[u.fault]);
     switch ((enum fault)u.fault) {
-    case FAULT_P8: case FAULT_C14: case FAULT_C15:
+    case FAULT_P8:
+    case FAULT_C14:
+    case FAULT_C15:
         again(s, &u);
         if (u.fault == FAULT_C14 && u.arg == 0)
             totem_heal(s, sim_all(s));
         return;
-    case FAULT_P13: case FAULT_P17:
+    case FAULT_P13:
+    case FAULT_P17:
         s->world.vm[u.arg].is_crashy = false;
         return;
     case FAULT_P16:
@@ -522,21 +562,30 @@ void faults_undo(struct sim *s, uint32_t slot)
     case FAULT_P18:
         s->world.host[n.ix].vm[u.arg].is_stuck = false;
         return;
-    case FAULT_C1: case FAULT_C3:
+    case FAULT_C1:
+    case FAULT_C3:
         if (s->world.host[n.ix].is_up)
             totem_start(s, n);
         return;
     case FAULT_C9:
         daemon_dies(s, n, false, sim_ms(s, 50, 1000));
         return;
-    case FAULT_C10: case FAULT_C11: case FAULT_C12: case FAULT_C13: case FAULT_C18:
+    case FAULT_C10:
+    case FAULT_C11:
+    case FAULT_C12:
+    case FAULT_C13:
+    case FAULT_C18:
         s->totem.last_words = HF_NO_NODE;
         totem_heal(s, sim_all(s));
         return;
-    case FAULT_H1: case FAULT_H2: case FAULT_H17: case FAULT_O9:
+    case FAULT_H1:
+    case FAULT_H2:
+    case FAULT_H17:
+    case FAULT_O9:
         undo_host(s, n);
         return;
-    case FAULT_H10: case FAULT_H11:
+    case FAULT_H10:
+    case FAULT_H11:
         for (unsigned i = 0; i < HF_FENCE_LEVELS_MAX; i++)
             s->world.host[n.ix].bmc[i] = BMC_OK;
         return;
@@ -552,7 +601,8 @@ void faults_undo(struct sim *s, uint32_t slot)
     }
 }
 
-/* A node that hears only some of the core would keep totem from ever settling: it hears all or none. */
+/* A node that hears only some of the core would keep totem from ever settling: it hears all or
+ * none. */
 static void keep_apart(struct sim *s, unsigned n, hf_nodes core)
 {
     hf_nodes deaf = s->totem.cut[n] & core;

@@ -93,7 +93,8 @@ static bool read_arguments(int argc, char **argv, struct command *c)
             return false;
     }
     return c->wants_swarm + c->wants_one + (c->scenario != NULL) + (c->replay != NULL) +
-               (c->kept != NULL) == 1;
+               (c->kept != NULL) ==
+           1;
 }
 
 int main(int argc, char **argv)

@@ -44,8 +44,8 @@ void node_reschedule(struct sim *s, hf_node n)
     if (at == d->tick_at)
         return;
     d->tick_at = at;
-    queue_push(&s->queue, (struct sim_event){.at = at, .kind = SIM_TICK, .node = n.ix,
-                                             .gen = ++d->tick_gen});
+    queue_push(&s->queue,
+               (struct sim_event){.at = at, .kind = SIM_TICK, .node = n.ix, .gen = ++d->tick_gen});
 }
 
 /* ---- the replica's ports ---- */
@@ -123,8 +123,10 @@ static void arm(struct sim_node *d, const struct hf_effect *fx)
     t->gen++;
     int64_t wait = true_ns(s, d->me, SIM_MS(fx->u.timer.after_ms));
     queue_push(&s->queue, (struct sim_event){.at = s->now + wait + sim_us(s, 100, 5000),
-                                             .kind = SIM_TIMER, .node = d->me.ix,
-                                             .a = (uint16_t)free_ix, .gen = t->gen});
+                                             .kind = SIM_TIMER,
+                                             .node = d->me.ix,
+                                             .a = (uint16_t)free_ix,
+                                             .gen = t->gen});
 }
 
 static void fence(struct sim_node *d, const struct hf_effect *fx)
@@ -135,8 +137,9 @@ static void fence(struct sim_node *d, const struct hf_effect *fx)
         struct node_fence *f = &d->fence[i];
         if (f->is_used && hf_token_same(f->token, fx->token)) {
             if (f->is_over) /* ordered again: tell again */
-                node_report(s, d->me, (struct node_report){.type = HF_EV_DONE, .token = f->token,
-                                                           .outcome = f->outcome});
+                node_report(s, d->me,
+                            (struct node_report){
+                                .type = HF_EV_DONE, .token = f->token, .outcome = f->outcome});
             return;
         }
         if (!f->is_used || f->is_over)
@@ -147,8 +150,11 @@ static void fence(struct sim_node *d, const struct hf_effect *fx)
         return;
     }
     struct node_fence *f = &d->fence[slot];
-    *f = (struct node_fence){.is_used = true, .token = fx->token, .target = fx->u.fence.target,
-                             .level = fx->u.fence.level, .gen = f->gen + 1};
+    *f = (struct node_fence){.is_used = true,
+                             .token = fx->token,
+                             .target = fx->u.fence.target,
+                             .level = fx->u.fence.level,
+                             .gen = f->gen + 1};
     SAY(s, d->me.ix, "fences node %u at level %u", f->target.ix, f->level);
     world_fence(s, d->me, f->target, f->level, (uint32_t)slot, f->gen);
 }
@@ -249,8 +255,8 @@ static void port_resync(void *user, const struct engine *e)
 
 static void port_phase(void *user, enum replica_phase was, enum replica_phase now, const char *why)
 {
-    static const char *const names[] = {"apart", "greeting", "copying", "frozen", "synced",
-                                        "STOPPED"};
+    static const char *const names[] = {"apart",  "greeting", "copying",
+                                        "frozen", "synced",   "STOPPED"};
     struct sim_node *d = user;
     sim_busy(d->sim);
     SAY(d->sim, d->me.ix, "%s -> %s: %s", names[was], names[now], why);
@@ -349,8 +355,7 @@ void node_daemon_start(struct sim *s, hf_node n)
         sim_fail(s, "node %u: replica_init: %s", n.ix, err.text);
         return;
     }
-    if (d->stored_len > 0 &&
-        replica_restore(d->replica, d->stored, d->stored_len, &err) != HF_OK)
+    if (d->stored_len > 0 && replica_restore(d->replica, d->stored, d->stored_len, &err) != HF_OK)
         SAY(s, n.ix, "stored state refused: %s", err.text);
     SAY(s, n.ix, "daemon starts, pid %u", d->pid);
     node_connect_soon(s, n);
@@ -405,14 +410,17 @@ void node_daemon_resume(struct sim *s, hf_node n)
     for (int i = 0; i < HF_EFFECTS_MAX; i++)
         if (hf_token_is(d->timer[i].token) && d->timer[i].is_due)
             queue_push(&s->queue, (struct sim_event){.at = s->now + sim_us(s, 1, 2000),
-                                                     .kind = SIM_TIMER, .node = n.ix,
-                                                     .a = (uint16_t)i, .gen = d->timer[i].gen});
+                                                     .kind = SIM_TIMER,
+                                                     .node = n.ix,
+                                                     .a = (uint16_t)i,
+                                                     .gen = d->timer[i].gen});
     node_reschedule(s, n);
     totem_client_wake(s, n);
     if (d->report_count > 0 && !d->has_report_event) {
         d->has_report_event = true;
         queue_push(&s->queue, (struct sim_event){.at = s->now + sim_us(s, 1, 2000),
-                                                 .kind = SIM_REPORT, .node = n.ix});
+                                                 .kind = SIM_REPORT,
+                                                 .node = n.ix});
     }
     if (!d->is_connected)
         node_connect_soon(s, n);
@@ -439,7 +447,9 @@ void node_connect_soon(struct sim *s, hf_node n)
     struct sim_node *d = &s->node[n.ix];
     int64_t most = d->retries < 5 ? 100 << d->retries : 5000;
     queue_push(&s->queue, (struct sim_event){.at = s->now + sim_ms(s, 5, most),
-                                             .kind = SIM_CONNECT, .node = n.ix, .gen = d->gen});
+                                             .kind = SIM_CONNECT,
+                                             .node = n.ix,
+                                             .gen = d->gen});
 }
 
 static void connect_now(struct sim *s, hf_node n)
@@ -470,7 +480,8 @@ static void report_later(struct sim *s, hf_node n)
     int64_t at = d->report[d->report_first].at;
     d->has_report_event = true;
     queue_push(&s->queue, (struct sim_event){.at = at > s->now ? at : s->now + 1000,
-                                             .kind = SIM_REPORT, .node = n.ix});
+                                             .kind = SIM_REPORT,
+                                             .node = n.ix});
 }
 
 void node_report(struct sim *s, hf_node n, struct node_report report)
@@ -494,8 +505,8 @@ void node_report(struct sim *s, hf_node n, struct node_report report)
 
 void node_facts(struct sim *s, hf_node n)
 {
-    node_report(s, n, (struct node_report){.type = HF_EV_FACTS,
-                                           .watch_known = world_watch_known(s, n)});
+    node_report(s, n,
+                (struct node_report){.type = HF_EV_FACTS, .watch_known = world_watch_known(s, n)});
 }
 
 void node_agent_connected(struct sim *s, hf_node n)
@@ -636,9 +647,11 @@ static void fence_due(struct sim *s, const struct sim_event *ev)
     f->is_over = true;
     f->outcome = (enum hf_outcome)ev->b;
     SAY(s, n.ix, "fence of node %u ends: %s", f->target.ix,
-        f->outcome == HF_OUT_DONE ? "off" : f->outcome == HF_OUT_REFUSED ? "refused" : "gave up");
-    node_report(s, n, (struct node_report){.type = HF_EV_DONE, .token = f->token,
-                                           .outcome = f->outcome});
+        f->outcome == HF_OUT_DONE      ? "off"
+        : f->outcome == HF_OUT_REFUSED ? "refused"
+                                       : "gave up");
+    node_report(s, n,
+                (struct node_report){.type = HF_EV_DONE, .token = f->token, .outcome = f->outcome});
 }
 
 void node_event(struct sim *s, const struct sim_event *ev)

@@ -29,7 +29,7 @@ struct node_report {
 struct node_timer {
     struct hf_token token; /* none: free */
     uint32_t gen;
-    bool is_due;           /* ran out while the daemon was paused */
+    bool is_due; /* ran out while the daemon was paused */
 };
 
 struct node_fence {
@@ -52,24 +52,24 @@ struct sim_node {
     enum replica_phase phase;
     uint32_t tick_gen;
     int64_t tick_at;
-    uint32_t retries;         /* of connecting */
+    uint32_t retries; /* of connecting */
     bool disk_hangs;
-    bool is_damaged;          /* what is stored is not what was written */
-    uint8_t *stored;          /* the newest state on its disk */
+    bool is_damaged; /* what is stored is not what was written */
+    uint8_t *stored; /* the newest state on its disk */
     size_t stored_len, stored_cap;
-    uint8_t *saved;           /* what was there before */
+    uint8_t *saved; /* what was there before */
     size_t saved_len;
-    uint32_t unsaved;         /* steps since */
+    uint32_t unsaved; /* steps since */
     bool config_differs;
-    hf_nodes view_ring;       /* of the newest view its daemon has been told */
+    hf_nodes view_ring;         /* of the newest view its daemon has been told */
     struct node_report *report; /* ring */
     uint32_t report_first, report_count;
     bool has_report_event;
     struct node_report result[NODE_RESULTS_MAX]; /* newest results, told again after a restart */
     uint32_t results;
-    struct hf_effect *given;  /* orders that may be performed and are still wanted */
+    struct hf_effect *given; /* orders that may be performed and are still wanted */
     uint32_t given_count;
-    struct hf_effect *late;     /* given out, to be performed when its corosync has no more for it */
+    struct hf_effect *late; /* given out, to be performed when its corosync has no more for it */
     uint32_t late_count;
     struct node_timer *timer;
     struct node_fence fence[NODE_FENCES_MAX];

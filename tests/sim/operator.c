@@ -1,5 +1,5 @@
-/* operator.c - what people ask for, drawn. They confirm a host off only when it is (a wrong word is a
- * marked limit), and give orders only where the daemon takes them. */
+/* operator.c - what people ask for, drawn. They confirm a host off only when it is (a wrong word is
+ * a marked limit), and give orders only where the daemon takes them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -97,10 +97,10 @@ static void confirm(struct sim *s, hf_node n)
 void faults_operator(struct sim *s)
 {
     static const enum hf_order_type kinds[] = {
-        HF_ORDER_VM_START, HF_ORDER_VM_START, HF_ORDER_VM_STOP, HF_ORDER_VM_MOVE,
-        HF_ORDER_VM_MOVE, HF_ORDER_DRAIN, HF_ORDER_UNDRAIN, HF_ORDER_ARM, HF_ORDER_DISARM,
-        HF_ORDER_FENCE, HF_ORDER_CONFIRM, HF_ORDER_CONFIRM, HF_ORDER_VM_ADD, HF_ORDER_VM_REMOVE,
-        HF_ORDER_ARM, HF_ORDER_ARM,
+        HF_ORDER_VM_START, HF_ORDER_VM_START,  HF_ORDER_VM_STOP, HF_ORDER_VM_MOVE,
+        HF_ORDER_VM_MOVE,  HF_ORDER_DRAIN,     HF_ORDER_UNDRAIN, HF_ORDER_ARM,
+        HF_ORDER_DISARM,   HF_ORDER_FENCE,     HF_ORDER_CONFIRM, HF_ORDER_CONFIRM,
+        HF_ORDER_VM_ADD,   HF_ORDER_VM_REMOVE, HF_ORDER_ARM,     HF_ORDER_ARM,
     };
     enum hf_order_type kind = kinds[sim_between(s, 0, sizeof kinds / sizeof kinds[0] - 1)];
     hf_node n = sim_node_at((unsigned)sim_between(s, 0, s->opt.nodes - 1));

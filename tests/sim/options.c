@@ -11,7 +11,7 @@ static uint32_t one_of(struct hf_rng *r, uint32_t count, const uint32_t *values)
 {
     return values[hf_rng_below(r, count)];
 }
-#define ONE_OF(r_, ...)                                                                           \
+#define ONE_OF(r_, ...)                                                                            \
     one_of((r_), sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), (uint32_t[]){__VA_ARGS__})
 
 static void draw_policy(struct hf_rng *r, struct hf_policy *p)
@@ -77,16 +77,34 @@ void options_draw(struct sim_options *opt, uint64_t seed)
 void options_plain(struct sim_options *opt)
 {
     *opt = (struct sim_options){
-        .seed = 1, .nodes = 3, .minutes = 60, .token_ms = 1000,
-        .beat_ms = 1000, .mute_after_ms = 4000, .hello_wait_ms = 1000, .resend_ms = 2000,
-        .memory_mib = 32768, .fence_levels = 1,
-        .net_us = 300, .client_us = 100, .bmc_ms = 1000, .libvirt_ms = 500, .report_ms = 5,
-        .boot_ms_min = 20000, .boot_ms_max = 20000, .journal_lag = 3,
-        .policy = {.silent_grace_ms = 10000, .startup_grace_ms = 60000,
-                   .fence_deadline_ms = 20000, .start_deadline_ms = 30000,
-                   .stop_deadline_ms = 20000, .stable_ms = 60000,
-                   .maintenance_max_ms = 3600000, .fence_retry_ms = {5000, 10000},
-                   .fence_retry_count = 2, .restart_backoff_ms = {1000, 5000},
+        .seed = 1,
+        .nodes = 3,
+        .minutes = 60,
+        .token_ms = 1000,
+        .beat_ms = 1000,
+        .mute_after_ms = 4000,
+        .hello_wait_ms = 1000,
+        .resend_ms = 2000,
+        .memory_mib = 32768,
+        .fence_levels = 1,
+        .net_us = 300,
+        .client_us = 100,
+        .bmc_ms = 1000,
+        .libvirt_ms = 500,
+        .report_ms = 5,
+        .boot_ms_min = 20000,
+        .boot_ms_max = 20000,
+        .journal_lag = 3,
+        .policy = {.silent_grace_ms = 10000,
+                   .startup_grace_ms = 60000,
+                   .fence_deadline_ms = 20000,
+                   .start_deadline_ms = 30000,
+                   .stop_deadline_ms = 20000,
+                   .stable_ms = 60000,
+                   .maintenance_max_ms = 3600000,
+                   .fence_retry_ms = {5000, 10000},
+                   .fence_retry_count = 2,
+                   .restart_backoff_ms = {1000, 5000},
                    .restart_backoff_count = 2},
     };
 }
@@ -98,20 +116,53 @@ struct key {
     size_t at;
     uint8_t size;
 };
-#define KEY(field_) {#field_, offsetof(struct sim_options, field_), \
-                     sizeof(((struct sim_options *)0)->field_)}
-#define POLICY(field_) {#field_, offsetof(struct sim_options, policy.field_), \
-                        sizeof(((struct sim_options *)0)->policy.field_)}
+#define KEY(field_)                                                                                \
+    {                                                                                              \
+#field_, offsetof(struct sim_options, field_), sizeof(((struct sim_options *)0)->field_)   \
+    }
+#define POLICY(field_)                                                                             \
+    {                                                                                              \
+#field_, offsetof(struct sim_options, policy.field_),                                      \
+            sizeof(((struct sim_options *)0)->policy.field_)                                       \
+    }
 
 static const struct key keys[] = {
-    KEY(seed), KEY(nodes), KEY(vms), KEY(minutes), KEY(token_ms), KEY(beat_ms),
-    KEY(mute_after_ms), KEY(hello_wait_ms), KEY(resend_ms), KEY(memory_mib), KEY(fence_levels),
-    POLICY(silent_grace_ms), POLICY(startup_grace_ms), POLICY(fence_deadline_ms),
-    POLICY(start_deadline_ms), POLICY(stop_deadline_ms), POLICY(stable_ms),
-    POLICY(maintenance_max_ms), KEY(is_random), KEY(has_operator), KEY(is_armed_late),
-    KEY(fault_gap_ms), KEY(net_us), KEY(client_us), KEY(bmc_ms), KEY(libvirt_ms), KEY(report_ms),
-    KEY(drop_permille), KEY(corrupt_permille), KEY(ghost_permille), KEY(last_permille),
-    KEY(repeat_permille), KEY(boot_ms_min), KEY(boot_ms_max), KEY(journal_lag), KEY(has_liar),
+    KEY(seed),
+    KEY(nodes),
+    KEY(vms),
+    KEY(minutes),
+    KEY(token_ms),
+    KEY(beat_ms),
+    KEY(mute_after_ms),
+    KEY(hello_wait_ms),
+    KEY(resend_ms),
+    KEY(memory_mib),
+    KEY(fence_levels),
+    POLICY(silent_grace_ms),
+    POLICY(startup_grace_ms),
+    POLICY(fence_deadline_ms),
+    POLICY(start_deadline_ms),
+    POLICY(stop_deadline_ms),
+    POLICY(stable_ms),
+    POLICY(maintenance_max_ms),
+    KEY(is_random),
+    KEY(has_operator),
+    KEY(is_armed_late),
+    KEY(fault_gap_ms),
+    KEY(net_us),
+    KEY(client_us),
+    KEY(bmc_ms),
+    KEY(libvirt_ms),
+    KEY(report_ms),
+    KEY(drop_permille),
+    KEY(corrupt_permille),
+    KEY(ghost_permille),
+    KEY(last_permille),
+    KEY(repeat_permille),
+    KEY(boot_ms_min),
+    KEY(boot_ms_max),
+    KEY(journal_lag),
+    KEY(has_liar),
 };
 
 static uint64_t key_get(const struct sim_options *opt, const struct key *key)

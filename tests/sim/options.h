@@ -16,33 +16,33 @@ enum { SIM_VMS_MAX = 48 }; /* uids a run may ever use: the truth is kept by uid 
 
 struct sim_options {
     uint64_t seed;
-    uint8_t nodes;          /* 3..5 */
-    uint8_t vms;            /* added at the start */
-    uint32_t minutes;       /* of the safety phase */
+    uint8_t nodes;    /* 3..5 */
+    uint8_t vms;      /* added at the start */
+    uint32_t minutes; /* of the safety phase */
     uint32_t token_ms;
     uint32_t beat_ms, mute_after_ms, hello_wait_ms, resend_ms;
     int32_t skew_ppm[HF_NODES_MAX];
-    uint32_t memory_mib;    /* per host */
+    uint32_t memory_mib; /* per host */
     uint8_t fence_levels;
     struct hf_policy policy;
-    bool is_random;         /* faults are drawn; off for scenarios */
-    bool has_operator;      /* orders are drawn */
-    bool is_armed_late;     /* armed only by chance, not at the start */
-    uint32_t fault_gap_ms;  /* mean distance of faults */
+    bool is_random;        /* faults are drawn; off for scenarios */
+    bool has_operator;     /* orders are drawn */
+    bool is_armed_late;    /* armed only by chance, not at the start */
+    uint32_t fault_gap_ms; /* mean distance of faults */
     uint32_t weight[FAULTS];
-    uint32_t net_us;        /* longest usual way of a message */
-    uint32_t client_us;     /* longest usual delay of a daemon's loop */
-    uint32_t bmc_ms;        /* longest usual fence run */
-    uint32_t libvirt_ms;    /* longest usual create */
-    uint32_t report_ms;     /* longest usual delay of an agent's record */
+    uint32_t net_us;           /* longest usual way of a message */
+    uint32_t client_us;        /* longest usual delay of a daemon's loop */
+    uint32_t bmc_ms;           /* longest usual fence run */
+    uint32_t libvirt_ms;       /* longest usual create */
+    uint32_t report_ms;        /* longest usual delay of an agent's record */
     uint32_t drop_permille;    /* accepted messages that vanish */
     uint32_t corrupt_permille; /* messages with a flipped bit, the same for all */
     uint32_t ghost_permille;   /* lost members that stay in the CPG list */
     uint32_t last_permille;    /* cuts that come right after a message of the node */
     uint32_t repeat_permille;  /* agents' records that come twice */
     uint32_t boot_ms_min, boot_ms_max;
-    uint32_t journal_lag;      /* newest records a crash may lose */
-    bool has_liar;             /* a marked limit: lying BMC or a wrong confirm may occur */
+    uint32_t journal_lag; /* newest records a crash may lose */
+    bool has_liar;        /* a marked limit: lying BMC or a wrong confirm may occur */
 };
 
 void options_draw(struct sim_options *opt, uint64_t seed);

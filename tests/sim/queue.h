@@ -20,7 +20,7 @@ enum sim_kind {
     SIM_VM_CREATED, /* libvirt ends a create */
     SIM_VM_DEADLINE,
     SIM_VM_STOPPED,
-    SIM_VM_END,     /* a qemu process ends by itself */
+    SIM_VM_END, /* a qemu process ends by itself */
     SIM_DAEMON_UP,
     SIM_DAEMON_RESUME,
     SIM_CORO_UP,
@@ -28,11 +28,11 @@ enum sim_kind {
     SIM_AGENT_UP,
     SIM_LIBVIRT_UP,
     SIM_HOST_UP,
-    SIM_FAULT,      /* the next drawn fault */
-    SIM_MOMENT,     /* a fault that waited for its moment */
-    SIM_UNDO,       /* a lasting fault ends */
-    SIM_STEP,       /* a scenario's step */
-    SIM_MINUTE,     /* the checker's periodic look */
+    SIM_FAULT,  /* the next drawn fault */
+    SIM_MOMENT, /* a fault that waited for its moment */
+    SIM_UNDO,   /* a lasting fault ends */
+    SIM_STEP,   /* a scenario's step */
+    SIM_MINUTE, /* the checker's periodic look */
     SIM_KINDS
 };
 
@@ -57,8 +57,8 @@ void queue_push(struct queue *q, struct sim_event ev);
 /* Earliest event; NULL when empty. Valid until the next push or pop. */
 const struct sim_event *queue_first(const struct queue *q);
 struct sim_event queue_pop(struct queue *q);
-/* When may quiet end? The earliest event that is not a tick; INT64_MAX if none. *is_moving: messages
- * are on their way, nothing may be skipped. */
+/* When may quiet end? The earliest event that is not a tick; INT64_MAX if none. *is_moving:
+ * messages are on their way, nothing may be skipped. */
 int64_t queue_next_not_tick(const struct queue *q, bool *is_moving);
 /* Postpone every tick. */
 void queue_shift_ticks(struct queue *q, int64_t by);

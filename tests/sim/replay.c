@@ -23,9 +23,8 @@ struct replay *replay_open_for_writing(const char *directory)
 {
     struct hf_err err;
     struct replay *r = malloc(sizeof *r);
-    const struct journal_settings settings = {.state_directory = directory,
-                                              .file_bytes = FILE_BYTES,
-                                              .queue_bytes = QUEUE_BYTES};
+    const struct journal_settings settings = {
+        .state_directory = directory, .file_bytes = FILE_BYTES, .queue_bytes = QUEUE_BYTES};
     if (r != NULL && journal_open(&r->journal, &settings, &err) == HF_OK)
         return r;
     fprintf(stderr, "journal in %s: %s\n", directory, r != NULL ? err.text : "no memory");
@@ -76,19 +75,19 @@ static bool take_snapshot(struct replaying *p, const struct journal_record *reco
 static bool take_event(struct replaying *p, const struct journal_record *record)
 {
     if (!p->has_state || record->seq != engine_seq(p->engine) + 1) {
-        snprintf(p->why, sizeof p->why, "event %" PRIu64 " does not follow the state",
-                 record->seq);
+        snprintf(p->why, sizeof p->why, "event %" PRIu64 " does not follow the state", record->seq);
         return false;
     }
     engine_step(p->engine, &record->event, &p->out);
     struct hf_writer w = hf_writer_on(p->bytes, sizeof p->bytes);
     decision_encode(&p->out, &w);
     p->events++;
-    if (!w.bad && w.len == record->decision_len &&
-        memcmp(p->bytes, record->decision, w.len) == 0)
+    if (!w.bad && w.len == record->decision_len && memcmp(p->bytes, record->decision, w.len) == 0)
         return true;
-    snprintf(p->why, sizeof p->why, "first difference at seq %" PRIu64 ": %zu bytes decided, %zu "
-             "in the journal", record->seq, w.len, record->decision_len);
+    snprintf(p->why, sizeof p->why,
+             "first difference at seq %" PRIu64 ": %zu bytes decided, %zu "
+             "in the journal",
+             record->seq, w.len, record->decision_len);
     return false;
 }
 
@@ -105,8 +104,8 @@ static bool replay_all(struct replaying *p, struct journal_reader *reader)
             printf("the journal ends early: %s\n", err.text);
             break;
         }
-        is_good = record->kind == JOURNAL_SNAPSHOT ? take_snapshot(p, record)
-                                                   : take_event(p, record);
+        is_good =
+            record->kind == JOURNAL_SNAPSHOT ? take_snapshot(p, record) : take_event(p, record);
     }
     free(record);
     return is_good;
@@ -125,7 +124,9 @@ int replay_run(const char *file)
     }
     bool is_same = replay_all(p, &reader);
     printf("replayed snapshots %" PRIu64 ", events %" PRIu64 ": %s\n", p->snapshots, p->events,
-           is_same && p->events > 0 ? "every decision is the same" : is_same ? "nothing to compare" : p->why);
+           is_same && p->events > 0 ? "every decision is the same"
+           : is_same                ? "nothing to compare"
+                                    : p->why);
     int code = !is_same || p->events == 0;
     journal_read_close(&reader);
     free(p->engine);

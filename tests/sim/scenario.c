@@ -1,6 +1,6 @@
-/* scenario.c - see scenario.h and tests/scenarios/README.md. Steps are words at a time; expectations
- * are facts, each by, at or until a time. Facts about VMs and hosts are physical; `state` asks the
- * engine of the first synchronised node. */
+/* scenario.c - see scenario.h and tests/scenarios/README.md. Steps are words at a time;
+ * expectations are facts, each by, at or until a time. Facts about VMs and hosts are physical;
+ * `state` asks the engine of the first synchronised node. */
 #include "tests/sim/scenario.h"
 
 #include <inttypes.h>
@@ -139,7 +139,9 @@ static bool read_facts(const char *folder, struct scenario *c)
         if (!split(&f->line))
             continue;
         const char *when = f->line.word[0];
-        f->when = strcmp(when, "by") == 0 ? FACT_BY : strcmp(when, "at") == 0 ? FACT_AT : FACT_ALWAYS;
+        f->when = strcmp(when, "by") == 0   ? FACT_BY
+                  : strcmp(when, "at") == 0 ? FACT_AT
+                                            : FACT_ALWAYS;
         if (f->line.words < 4 || !read_time(f->line.word[1], &f->line.at) ||
             (f->when == FACT_ALWAYS && strcmp(when, "until") != 0))
             is_good = complain("expected", number, "expected by|at|until, a time and a fact");
@@ -245,11 +247,16 @@ static bool do_order(struct scenario *c, const struct line *l, bool *is_known)
         enum hf_order_type type;
         bool has_vm, has_node;
     } orders[] = {
-        {"vm-remove", HF_ORDER_VM_REMOVE, true, false}, {"vm-start", HF_ORDER_VM_START, true, false},
-        {"vm-stop", HF_ORDER_VM_STOP, true, false},     {"vm-move", HF_ORDER_VM_MOVE, true, true},
-        {"drain", HF_ORDER_DRAIN, false, true},         {"undrain", HF_ORDER_UNDRAIN, false, true},
-        {"arm", HF_ORDER_ARM, false, false},            {"disarm", HF_ORDER_DISARM, false, false},
-        {"fence", HF_ORDER_FENCE, false, true},         {"confirm", HF_ORDER_CONFIRM, false, true},
+        {"vm-remove", HF_ORDER_VM_REMOVE, true, false},
+        {"vm-start", HF_ORDER_VM_START, true, false},
+        {"vm-stop", HF_ORDER_VM_STOP, true, false},
+        {"vm-move", HF_ORDER_VM_MOVE, true, true},
+        {"drain", HF_ORDER_DRAIN, false, true},
+        {"undrain", HF_ORDER_UNDRAIN, false, true},
+        {"arm", HF_ORDER_ARM, false, false},
+        {"disarm", HF_ORDER_DISARM, false, false},
+        {"fence", HF_ORDER_FENCE, false, true},
+        {"confirm", HF_ORDER_CONFIRM, false, true},
     };
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         int at = 2;
@@ -257,8 +264,8 @@ static bool do_order(struct scenario *c, const struct line *l, bool *is_known)
             continue;
         *is_known = true;
         hf_vm_uid uid = orders[i].has_vm && l->words > at ? vm_named(c->sim, l->word[at++]) : 0;
-        hf_node node = orders[i].has_node && l->words > at ? node_named(c, l->word[at++])
-                                                           : HF_NO_NODE;
+        hf_node node =
+            orders[i].has_node && l->words > at ? node_named(c, l->word[at++]) : HF_NO_NODE;
         return (!orders[i].has_vm || uid != 0) && give(c, orders[i].type, node, uid, 0);
     }
     *is_known = false;
@@ -469,8 +476,8 @@ static bool vm_fact(struct scenario *c, const struct line *l, hf_vm_uid uid)
 static bool node_fact(struct scenario *c, const struct line *l, hf_node n)
 {
     struct sim *s = c->sim;
-    static const char *const phases[] = {"apart", "greeting", "copying", "frozen", "synced",
-                                         "stopped"};
+    static const char *const phases[] = {"apart",  "greeting", "copying",
+                                         "frozen", "synced",   "stopped"};
     const struct engine *e = any_engine(s);
     const char *what = l->word[4];
     uint64_t number = 0;
@@ -481,9 +488,11 @@ static bool node_fact(struct scenario *c, const struct line *l, hf_node n)
     if (l->words < 6)
         return false;
     if (strcmp(what, "fenced") == 0)
-        return hf_str_to_u64(l->word[5], UINT32_MAX, &number) && s->check.fence[n.ix].count == number;
+        return hf_str_to_u64(l->word[5], UINT32_MAX, &number) &&
+               s->check.fence[n.ix].count == number;
     if (strcmp(what, "fenced-at-least") == 0)
-        return hf_str_to_u64(l->word[5], UINT32_MAX, &number) && s->check.fence[n.ix].count >= number;
+        return hf_str_to_u64(l->word[5], UINT32_MAX, &number) &&
+               s->check.fence[n.ix].count >= number;
     if (strcmp(what, "phase") == 0)
         return strcmp(phases[s->node[n.ix].phase], l->word[5]) == 0;
     if (strcmp(what, "state") == 0 && e != NULL)
@@ -531,12 +540,12 @@ static void run(struct scenario *c)
     int64_t end = 0;
     for (unsigned n = 0; n < s->opt.nodes; n++) {
         queue_push(&s->queue, (struct sim_event){.at = 0, .kind = SIM_CORO_UP, .node = (uint8_t)n});
-        queue_push(&s->queue, (struct sim_event){.at = SIM_MS(100), .kind = SIM_DAEMON_UP,
-                                                 .node = (uint8_t)n});
+        queue_push(&s->queue, (struct sim_event){
+                                  .at = SIM_MS(100), .kind = SIM_DAEMON_UP, .node = (uint8_t)n});
     }
     for (int i = 0; i < c->steps; i++)
-        queue_push(&s->queue, (struct sim_event){.at = c->step[i].at, .kind = SIM_STEP,
-                                                 .a = (uint16_t)i});
+        queue_push(&s->queue,
+                   (struct sim_event){.at = c->step[i].at, .kind = SIM_STEP, .a = (uint16_t)i});
     for (int i = 0; i < c->facts; i++)
         if (c->fact[i].line.at > end)
             end = c->fact[i].line.at;

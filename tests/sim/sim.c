@@ -78,18 +78,31 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
 {
     hf_node n = sim_node_at(ev->node);
     switch ((enum sim_kind)ev->kind) {
-    case SIM_TICK: case SIM_CONNECT: case SIM_REPORT: case SIM_TIMER: case SIM_FENCE:
-    case SIM_DAEMON_UP: case SIM_DAEMON_RESUME:
+    case SIM_TICK:
+    case SIM_CONNECT:
+    case SIM_REPORT:
+    case SIM_TIMER:
+    case SIM_FENCE:
+    case SIM_DAEMON_UP:
+    case SIM_DAEMON_RESUME:
         node_event(s, ev);
         return;
-    case SIM_TOKEN: case SIM_RECEIVE: case SIM_REFORM:
+    case SIM_TOKEN:
+    case SIM_RECEIVE:
+    case SIM_REFORM:
         totem_event(s, ev);
         return;
     case SIM_CLIENT:
         totem_client(s, n);
         return;
-    case SIM_POWER_OFF: case SIM_VM_CREATED: case SIM_VM_DEADLINE: case SIM_VM_STOPPED:
-    case SIM_VM_END: case SIM_AGENT_UP: case SIM_HOST_UP: case SIM_LIBVIRT_UP:
+    case SIM_POWER_OFF:
+    case SIM_VM_CREATED:
+    case SIM_VM_DEADLINE:
+    case SIM_VM_STOPPED:
+    case SIM_VM_END:
+    case SIM_AGENT_UP:
+    case SIM_HOST_UP:
+    case SIM_LIBVIRT_UP:
         world_event(s, ev);
         return;
     case SIM_CORO_UP:
@@ -173,9 +186,11 @@ static void start_all(struct sim *s)
 {
     for (unsigned n = 0; n < s->opt.nodes; n++) {
         int64_t at = sim_ms(s, 0, sim_chance(s, 800) ? 2000 : 60000);
-        queue_push(&s->queue, (struct sim_event){.at = at, .kind = SIM_CORO_UP, .node = (uint8_t)n});
+        queue_push(&s->queue,
+                   (struct sim_event){.at = at, .kind = SIM_CORO_UP, .node = (uint8_t)n});
         queue_push(&s->queue, (struct sim_event){.at = at + sim_ms(s, 0, 1000),
-                                                 .kind = SIM_DAEMON_UP, .node = (uint8_t)n});
+                                                 .kind = SIM_DAEMON_UP,
+                                                 .node = (uint8_t)n});
     }
 }
 
@@ -248,8 +263,9 @@ void sim_run_seed(struct sim *s)
 {
     start_all(s);
     set_up(s);
-    queue_push(&s->queue, (struct sim_event){.at = s->now + sim_ms(s, 10, 2LL * s->opt.fault_gap_ms),
-                                             .kind = SIM_FAULT});
+    queue_push(&s->queue,
+               (struct sim_event){.at = s->now + sim_ms(s, 10, 2LL * s->opt.fault_gap_ms),
+                                  .kind = SIM_FAULT});
     if (sim_run_until(s, SIM_MS(60000LL * s->opt.minutes)))
         liveness(s);
 }

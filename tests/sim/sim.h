@@ -21,7 +21,7 @@
 #include "tests/sim/queue.h"
 #include "tests/sim/world.h"
 
-#define SIM_MS(ms_) ((int64_t)(ms_) * HF_NS_PER_MS)
+#define SIM_MS(ms_) ((int64_t)(ms_)*HF_NS_PER_MS)
 #define SIM_FOREVER INT64_MAX
 
 struct sim_log {
@@ -45,10 +45,10 @@ struct sim {
     struct checker check;
     struct fault_state faults;
     struct sim_log log;
-    uint64_t steps;    /* engine steps of all replicas */
+    uint64_t steps;         /* engine steps of all replicas */
     uint32_t events_minute; /* of the queue, since the last whole minute */
     bool is_failed;
-    bool shows_limit;  /* ended by a lie no software can see through; not a violation */
+    bool shows_limit; /* ended by a lie no software can see through; not a violation */
     char why[300];
 };
 
@@ -63,10 +63,10 @@ void sim_busy(struct sim *s);
 void sim_fail(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sim_say(struct sim *s, int node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-#define SAY(s_, node_, ...)                                                                       \
-    do {                                                                                          \
-        if ((s_)->log.is_on)                                                                      \
-            sim_say((s_), (node_), __VA_ARGS__);                                                  \
+#define SAY(s_, node_, ...)                                                                        \
+    do {                                                                                           \
+        if ((s_)->log.is_on)                                                                       \
+            sim_say((s_), (node_), __VA_ARGS__);                                                   \
     } while (0)
 
 static inline bool sim_chance(struct sim *s, uint32_t permille)

@@ -151,8 +151,8 @@ static int print_coverage(struct swarm_sums *sums)
 
 int swarm_run(const struct swarm_settings *settings)
 {
-    struct swarm_sums *sums = mmap(NULL, sizeof *sums, PROT_READ | PROT_WRITE,
-                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct swarm_sums *sums =
+        mmap(NULL, sizeof *sums, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int missing = 0;
     if (sums == MAP_FAILED) {
         perror("mmap");
@@ -235,10 +235,11 @@ int swarm_one(uint64_t seed, bool is_verbose, uint32_t tail, const char *journal
     if (s->node[0].journal != NULL)
         replay_close(s->node[0].journal);
     print_tail(s);
-    printf("seed %" PRIu64 ": %s%s%s, %.1f simulated hours (of which skipped quiet %.1f), steps %"
-           PRIu64 "\n", seed, s->is_failed ? "VIOLATION " : "no violation",
-           s->is_failed ? s->why : "", s->is_failed && s->shows_limit ? " (a marked limit)" : "",
-           (double)s->now / 3.6e12, (double)s->skipped / 3.6e12, s->steps);
+    printf("seed %" PRIu64
+           ": %s%s%s, %.1f simulated hours (of which skipped quiet %.1f), steps %" PRIu64 "\n",
+           seed, s->is_failed ? "VIOLATION " : "no violation", s->is_failed ? s->why : "",
+           s->is_failed && s->shows_limit ? " (a marked limit)" : "", (double)s->now / 3.6e12,
+           (double)s->skipped / 3.6e12, s->steps);
     int code = s->is_failed && !s->shows_limit;
     current = NULL;
     sim_close(s);

@@ -16,8 +16,9 @@ static int64_t own_deadline(struct sim *s, uint32_t ms)
 static void push(struct sim *s, enum sim_kind kind, hf_node n, int64_t delay, uint16_t a,
                  uint32_t gen)
 {
-    queue_push(&s->queue, (struct sim_event){.at = s->now + delay, .kind = (uint8_t)kind,
-                                             .node = n.ix, .a = a, .gen = gen});
+    queue_push(&s->queue,
+               (struct sim_event){
+                   .at = s->now + delay, .kind = (uint8_t)kind, .node = n.ix, .a = a, .gen = gen});
 }
 
 void world_open(struct sim *s)
@@ -105,9 +106,12 @@ void world_host_up(struct sim *s, hf_node n)
 static void fence_ends(struct sim *s, hf_node actor, uint32_t slot, uint32_t gen, int64_t delay,
                        enum hf_outcome outcome)
 {
-    queue_push(&s->queue, (struct sim_event){.at = s->now + delay, .kind = SIM_FENCE,
-                                             .node = actor.ix, .a = (uint16_t)slot,
-                                             .b = outcome, .gen = gen});
+    queue_push(&s->queue, (struct sim_event){.at = s->now + delay,
+                                             .kind = SIM_FENCE,
+                                             .node = actor.ix,
+                                             .a = (uint16_t)slot,
+                                             .b = outcome,
+                                             .gen = gen});
 }
 
 void world_fence(struct sim *s, hf_node actor, hf_node target, uint8_t level, uint32_t slot,
@@ -124,7 +128,8 @@ void world_fence(struct sim *s, hf_node actor, hf_node target, uint8_t level, ui
     case BMC_SLOW:
         if (run < deadline || sim_chance(s, 500)) /* off may work although the answer is late */
             queue_push(&s->queue, (struct sim_event){.at = s->now + run / 2,
-                                                     .kind = SIM_POWER_OFF, .node = target.ix,
+                                                     .kind = SIM_POWER_OFF,
+                                                     .node = target.ix,
                                                      .gen = h->gen});
         fence_ends(s, actor, slot, gen, run < deadline ? run : deadline,
                    run < deadline ? HF_OUT_DONE : HF_OUT_GAVE_UP);
@@ -162,8 +167,9 @@ static void tell_seen(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_no
 {
     if (!is_watching(&s->world.host[n.ix]) || !s->world.host[n.ix].agent_fresh)
         return;
-    node_report(s, n, (struct node_report){.type = HF_EV_VM, .uid = uid, .start_no = start_no,
-                                           .seen = seen});
+    node_report(
+        s, n,
+        (struct node_report){.type = HF_EV_VM, .uid = uid, .start_no = start_no, .seen = seen});
 }
 
 static void tell_done(struct sim *s, hf_node n, hf_vm_uid uid, struct hf_token token,
@@ -172,7 +178,10 @@ static void tell_done(struct sim *s, hf_node n, hf_vm_uid uid, struct hf_token t
     struct node_report r = {.type = HF_EV_DONE, .uid = uid, .token = token, .outcome = outcome};
     struct sim_node *d = &s->node[n.ix];
     SAY(s, n.ix, "agent: order %llu.%u for vm %u: %s", (unsigned long long)token.seq, token.nth,
-        uid, outcome == HF_OUT_DONE ? "done" : outcome == HF_OUT_REFUSED ? "refused" : "gave up");
+        uid,
+        outcome == HF_OUT_DONE      ? "done"
+        : outcome == HF_OUT_REFUSED ? "refused"
+                                    : "gave up");
     d->result[d->results++ % NODE_RESULTS_MAX] = r;
     if (is_watching(&s->world.host[n.ix]))
         node_report(s, n, r);
@@ -248,8 +257,10 @@ static void run(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_no)
     SAY(s, n.ix, "vm %u RUNS here, start %u", uid, start_no);
     if (s->world.vm[uid].is_crashy)
         queue_push(&s->queue, (struct sim_event){.at = s->now + sim_ms(s, 50, 20000),
-                                                 .kind = SIM_VM_END, .node = n.ix,
-                                                 .a = (uint16_t)uid, .b = VM_END_CRASH,
+                                                 .kind = SIM_VM_END,
+                                                 .node = n.ix,
+                                                 .a = (uint16_t)uid,
+                                                 .b = VM_END_CRASH,
                                                  .gen = p->gen});
 }
 
@@ -332,8 +343,8 @@ static void order_start(struct sim *s, hf_node n, const struct hf_effect *fx)
     hf_vm_uid uid = fx->u.vm.uid;
     struct vm_op *op = &h->op[uid];
     struct vm_process *p = &h->vm[uid];
-    *op = (struct vm_op){.kind = VM_OP_START, .token = fx->token, .start_no = fx->u.vm.start_no,
-                         .gen = op->gen + 1};
+    *op = (struct vm_op){
+        .kind = VM_OP_START, .token = fx->token, .start_no = fx->u.vm.start_no, .gen = op->gen + 1};
     if (h->create[uid].is_going)
         return; /* an older create: its end decides */
     if (!p->is_running && hf_token_same(op->token, h->started[uid])) {
@@ -358,14 +369,14 @@ static void order_stop(struct sim *s, hf_node n, const struct hf_effect *fx)
     struct host *h = &s->world.host[n.ix];
     hf_vm_uid uid = fx->u.vm.uid;
     struct vm_op *op = &h->op[uid];
-    *op = (struct vm_op){.kind = VM_OP_STOP, .token = fx->token, .start_no = fx->u.vm.start_no,
-                         .gen = op->gen + 1};
+    *op = (struct vm_op){
+        .kind = VM_OP_STOP, .token = fx->token, .start_no = fx->u.vm.start_no, .gen = op->gen + 1};
     int64_t takes = sim_ms(s, 5, 300) + sim_ms(s, 0, fx->u.vm.grace_ms);
     if (h->libvirt == LIBVIRT_HUNG)
         takes += sim_ms(s, 3000, 8000); /* the ladder ends at SIGKILL through the pidfd */
     push(s, SIM_VM_STOPPED, n, takes, (uint16_t)uid, op->gen);
-    push(s, SIM_VM_DEADLINE, n,
-         own_deadline(s, fx->u.vm.grace_ms + s->opt.policy.stop_deadline_ms), (uint16_t)uid, op->gen);
+    push(s, SIM_VM_DEADLINE, n, own_deadline(s, fx->u.vm.grace_ms + s->opt.policy.stop_deadline_ms),
+         (uint16_t)uid, op->gen);
 }
 
 void world_vm_order(struct sim *s, hf_node n, const struct hf_effect *fx)

@@ -1,5 +1,5 @@
-/* world.h - what is physically so: power, BMCs, hosts, qemu processes, libvirt and the VM agents that
- * look at them. Nothing here knows what the engine believes. */
+/* world.h - what is physically so: power, BMCs, hosts, qemu processes, libvirt and the VM agents
+ * that look at them. Nothing here knows what the engine believes. */
 #ifndef TESTS_SIM_WORLD_H
 #define TESTS_SIM_WORLD_H
 
@@ -18,11 +18,11 @@ enum libvirt_mood { LIBVIRT_OK = 0, LIBVIRT_SLOW, LIBVIRT_HUNG, LIBVIRT_REFUSES 
 
 struct vm_process {
     bool is_running;
-    bool is_stuck;         /* D state: nothing ends it but power */
-    uint32_t start_no;     /* 0: started by hand */
+    bool is_stuck;     /* D state: nothing ends it but power */
+    uint32_t start_no; /* 0: started by hand */
     uint32_t gen;
     int64_t since;
-    uint64_t known_seq;    /* started by hand: the step that told the engine; 0 = not yet */
+    uint64_t known_seq; /* started by hand: the step that told the engine; 0 = not yet */
 };
 
 enum vm_op_kind { VM_OP_NONE = 0, VM_OP_START, VM_OP_STOP };
@@ -33,7 +33,7 @@ struct vm_op {
     struct hf_token token;
     uint32_t start_no;
     uint32_t gen;
-    bool gave_up;          /* told the daemon so; still watching */
+    bool gave_up; /* told the daemon so; still watching */
 };
 
 /* A create that libvirt has taken: goes on when the agent dies. */
@@ -46,10 +46,10 @@ struct vm_create {
 };
 
 struct host {
-    bool is_on;       /* power */
-    bool is_up;       /* its system runs */
-    uint32_t boots;   /* names the boot id */
-    uint32_t gen;     /* of power: rises with every loss */
+    bool is_on;     /* power */
+    bool is_up;     /* its system runs */
+    uint32_t boots; /* names the boot id */
+    uint32_t gen;   /* of power: rises with every loss */
     int64_t clock_offset;
     enum bmc_mood bmc[HF_FENCE_LEVELS_MAX];
     enum libvirt_mood libvirt;
@@ -65,9 +65,9 @@ struct host {
 };
 
 struct vm_truth {
-    bool is_known;       /* uid in use */
-    bool is_crashy;      /* its qemu dies soon after every start */
-    bool refuses;        /* libvirt refuses to start it, everywhere */
+    bool is_known;  /* uid in use */
+    bool is_crashy; /* its qemu dies soon after every start */
+    bool refuses;   /* libvirt refuses to start it, everywhere */
     uint16_t memory_mib;
     char name[16];
 };
