@@ -109,14 +109,13 @@ enum hf_code ledger_read(const char *folder, hf_vm_uid uid, struct ledger_entry 
 }
 
 /* A reader sees the old line or the new one. No fsync: a tmpfs has nothing that could be later. */
-enum hf_code ledger_write(const char *folder, const struct ledger_entry *entry,
-                          struct hf_err *err)
+enum hf_code ledger_write(const char *folder, const struct ledger_entry *entry, struct hf_err *err)
 {
     char path[PATH_MAX], fresh[PATH_MAX], line[LINE_MAX_BYTES];
-    int len = snprintf(line, sizeof line, LEDGER_MAGIC " %u %u %s %d %llu %s end\n",
-                       (unsigned)entry->uid, (unsigned)entry->start_no, state_name(entry->state),
-                       (int)entry->driver.pid, (unsigned long long)entry->driver.started,
-                       entry->name);
+    int len =
+        snprintf(line, sizeof line, LEDGER_MAGIC " %u %u %s %d %llu %s end\n", (unsigned)entry->uid,
+                 (unsigned)entry->start_no, state_name(entry->state), (int)entry->driver.pid,
+                 (unsigned long long)entry->driver.started, entry->name);
     bool is_written;
     int fd;
 

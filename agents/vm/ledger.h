@@ -27,11 +27,11 @@ enum hf_code ledger_open(const char *folder, struct hf_err *err);
 /* HF_ENOENT: no start of it was executed here. HF_EBAD, HF_EIO: not known. Any thread. */
 enum hf_code ledger_read(const char *folder, hf_vm_uid uid, struct ledger_entry *entry,
                          struct hf_err *err);
-/* Replaces the VM's file whole. Any thread; one at a time for one VM. HF_EIO: the old file stands. */
-enum hf_code ledger_write(const char *folder, const struct ledger_entry *entry,
-                          struct hf_err *err);
-/* The entry of every VM that reads, in no order, until `each` returns false. HF_EBAD, HF_EIO: a file
- * or the folder does not read, so there may be more; err names the last such. */
+/* Replaces the VM's file whole. Any thread; one at a time for one VM. HF_EIO: the old one stands.
+ */
+enum hf_code ledger_write(const char *folder, const struct ledger_entry *entry, struct hf_err *err);
+/* The entry of every VM that reads, in no order, until `each` returns false. HF_EBAD, HF_EIO: a
+ * file or the folder does not read, so there may be more; err names the last such. */
 enum hf_code ledger_each(const char *folder,
                          bool (*each)(void *user, const struct ledger_entry *entry), void *user,
                          struct hf_err *err);

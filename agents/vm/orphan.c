@@ -1,6 +1,6 @@
-/* orphan.c - a create whose caller is gone: an agent that died in virDomainCreateXML, or our own call
- * whose connection broke. libvirt may finish it later, or never. While that is open nothing is said
- * that it could make a lie of: no inventory, no DONE to a stop, no REFUSED to a start.
+/* orphan.c - a create whose caller is gone: an agent that died in virDomainCreateXML, or our own
+ * call whose connection broke. libvirt may finish it later, or never. While that is open nothing is
+ * said that it could make a lie of: no inventory, no DONE to a stop, no REFUSED to a start.
  * It is settled by
  *   its process        seen with the mark of that start: held, told, and ended if a stop waits;
  *   libvirt's end      the daemon that was called is gone, and with it every call nobody had begun;

@@ -106,7 +106,7 @@ static bool is_hindered(struct vm_agent *v, struct vm *vm, hf_time now)
     return false;
 }
 
-/* No start is executed twice in a boot, by whichever agent. False: this one must not be, see why. */
+/* No start is executed twice in a boot, by whichever agent. False: this one must not be, *why. */
 static bool is_new(struct vm_agent *v, const struct vm *vm, char *why, size_t cap)
 {
     uint32_t start_no = vm->start.start_no;

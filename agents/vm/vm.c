@@ -579,6 +579,7 @@ static void send_inventory(struct vm_agent *v)
         report.u.inventory.vm[count].uid = vm->uid;
         report.u.inventory.vm[count++].start_no = vm->start_no;
     }
+    report.u.inventory.as_of = v->as_of;
     report.u.inventory.count = count;
     v->wants_inventory = false;
     agent_put(v->agent, &report);
@@ -592,6 +593,7 @@ static void joined(void *user, hf_time now)
 
     (void)now;
     v->is_list_known = false;
+    v->as_of = 0; /* until this daemon asks */
     v->staged_count = 0;
     v->is_watch_due = true;
     tell_watch(v);
@@ -626,6 +628,7 @@ static void told(void *user, const struct hf_report *report, int ride, hf_time n
         stop_begin(v, report, now);
         break;
     case HF_REPORT_ASK:
+        v->as_of = report->u.ask.as_of;
         look_at_all(v, now);
         v->wants_inventory = true;
         break;

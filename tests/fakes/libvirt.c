@@ -137,6 +137,9 @@ static enum virt_code obey(struct fake_libvirt *fake, enum fake_mode *mode, bool
         *mode = FAKE_OK;
         (void)hf_err_set(err, HF_EIO, "fake: domain is already active");
         return VIRT_ACTIVE;
+    case FAKE_ACTIVE:
+        (void)hf_err_set(err, HF_EIO, "fake: domain is already active");
+        return VIRT_ACTIVE;
     }
     return VIRT_FAILED;
 }

@@ -18,6 +18,7 @@ enum fake_mode {
     FAKE_HANG,        /* until fake_release, then VIRT_OK with the thing done */
     FAKE_LIE,         /* VIRT_OK, nothing done */
     FAKE_ACTIVE_ONCE, /* create: VIRT_ACTIVE the first time */
+    FAKE_ACTIVE,      /* VIRT_ACTIVE every time */
 };
 
 enum { FAKE_QEMUS_MAX = 16 };

@@ -118,6 +118,9 @@ START_TEST(an_end_does_not_wait_for_starts_and_a_waiting_job_can_be_taken_back)
     job.xml = strdup("<domain/>");
     ck_assert(pool_withdraw(pool, pool_submit(pool, &job)));
     ck_assert(!pool_withdraw(pool, 0));
+    fake_release(&fake);
+    for (int i = 0; i < POOL_WORKERS + 1; i++) /* the abandoned one too: it still makes its qemu */
+        ck_assert_int_eq(await_note().job, JOB_CREATE);
 }
 END_TEST
 

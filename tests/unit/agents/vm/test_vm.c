@@ -676,6 +676,19 @@ START_TEST(a_create_of_a_dead_agent_that_came_to_nothing)
 }
 END_TEST
 
+/* libvirt refuses to answer, or has the domain on its list and no process of it yet. */
+START_TEST(a_word_of_libvirt_that_is_not_no_settles_nothing)
+{
+    fake_set(&fake, &fake.probe, _i == 0 ? FAKE_REFUSE : FAKE_ACTIVE);
+    begin_after_death((struct qemu){0});
+    ck_assert(rig_is_quiet(&rig, K(INVENTORY), 3000));
+    ck_assert_uint_ge(fake_count(&fake, &fake.probes), 3);
+    ck_assert_int_eq(remembered(7), LEDGER_CREATING);
+    fake_set(&fake, &fake.probe, FAKE_OK);
+    ck_assert_uint_eq(rig_await(&rig, K(INVENTORY)).u.inventory.count, 0);
+}
+END_TEST
+
 /* A child of ours plays the daemon: it is not there any more when its pid was reaped. */
 START_TEST(a_create_of_a_dead_libvirt_is_gone)
 {
@@ -756,6 +769,7 @@ HF_TEST_MAIN_WITH("agents/vm", setup, teardown,
                   HF_CASE(a_process_of_a_dead_agent_s_create_is_adopted),
                   HF_CASE(a_stop_ends_what_a_dead_agent_s_create_makes),
                   HF_CASE(a_create_of_a_dead_agent_that_came_to_nothing),
+                  HF_LOOP(a_word_of_libvirt_that_is_not_no_settles_nothing, 0, 2),
                   HF_CASE(a_create_of_a_dead_libvirt_is_gone),
                   HF_CASE(a_hung_libvirt_leaves_a_dead_agent_s_create_open),
                   HF_CASE(a_call_that_broke_off_proves_nothing_until_it_is_settled))
