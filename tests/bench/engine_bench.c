@@ -127,6 +127,7 @@ static void inventory(struct bench *b, unsigned n)
             b->ev.u.inventory.vm[count++] = (struct hf_vm_seen){v.uid, v.start_no};
     }
     b->ev.u.inventory.count = count;
+    b->ev.u.inventory.as_of = engine_as_of(b->engine);
     step(b);
 }
 

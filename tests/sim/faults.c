@@ -197,6 +197,10 @@ static bool fault_process(struct sim *s, enum fault f, hf_node n)
         uid = any_running(s, &on);
         if (uid != 0)
             world_vm_end(s, on, uid, VM_END_CRASH);
+        if (uid != 0 && sim_chance(s, 50)) { /* a person is faster than the group */
+            world_vm_by_hand(s, n, uid);
+            faults_count(s, FAULT_O4);
+        }
         if (uid != 0 && sim_chance(s, 200)) {
             s->world.vm[uid].is_crashy = true;
             undo_in(s, sim_ms(s, 10000, 600000), f, 0, uid);

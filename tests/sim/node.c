@@ -69,6 +69,17 @@ static void store(struct sim_node *d, const struct engine *e)
     d->unsaved = 0;
 }
 
+/* The group needs to know what runs here, as of now. */
+static void ask_if_due(struct sim_node *d, const struct engine *e)
+{
+    uint64_t due = engine_inventory_due(e, d->me);
+    if (due <= d->asked)
+        return;
+    d->asked = engine_seq(e);
+    node_facts(d->sim, d->me);
+    world_tell_inventory(d->sim, d->me);
+}
+
 static void port_stepped(void *user, const struct engine *e, const struct hf_event *ev,
                          const struct engine_out *out, bool is_mine, uint64_t cookie)
 {
@@ -81,12 +92,7 @@ static void port_stepped(void *user, const struct engine *e, const struct hf_eve
     if (d->journal != NULL)
         replay_write_event(d->journal, e, ev, out);
     checker_stepped(s, d->me, e, ev, out);
-    for (uint32_t i = 0; i < out->changes_count; i++)
-        if (out->changes[i].subject == HF_SUBJECT_NODE && out->changes[i].ix == d->me.ix &&
-            out->changes[i].was != HF_NODE_JOINING && out->changes[i].now == HF_NODE_JOINING) {
-            node_facts(s, d->me); /* the group starts afresh with us: it needs to be told */
-            world_tell_inventory(s, d->me);
-        }
+    ask_if_due(d, e);
     if (!d->disk_hangs && ++d->unsaved > s->opt.journal_lag)
         store(d, e);
 }
@@ -99,6 +105,7 @@ static void port_replaced(void *user, const struct engine *e)
     if (d->journal != NULL)
         replay_write_snapshot(d->journal, e);
     checker_replaced(d->sim, d->me, e);
+    d->asked = 0;
     if (!d->disk_hangs)
         store(d, e);
 }
@@ -249,6 +256,7 @@ static void port_resync(void *user, const struct engine *e)
             d->timer[i].gen++;
         }
     forget_given(d, e);
+    d->asked = engine_seq(e);
     node_facts(s, d->me);
     world_tell_inventory(s, d->me);
 }
@@ -552,6 +560,7 @@ static void fill(const struct sim *s, hf_node n, const struct node_report *r, st
         ev->u.facts.config_same = !s->node[n.ix].config_differs;
         return;
     case HF_EV_INVENTORY:
+        ev->u.inventory.as_of = r->as_of;
         ev->u.inventory.count = r->count;
         memcpy(ev->u.inventory.vm, r->vm, r->count * sizeof r->vm[0]);
         return;

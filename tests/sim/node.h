@@ -22,6 +22,7 @@ struct node_report {
     struct hf_token token;
     enum hf_outcome outcome;
     bool watch_known;
+    uint64_t as_of; /* INVENTORY: what its daemon had applied when it was made */
     uint8_t count;
     struct hf_vm_seen vm[SIM_VMS_MAX];
 };
@@ -74,6 +75,7 @@ struct sim_node {
     struct node_timer *timer;
     struct node_fence fence[NODE_FENCES_MAX];
     struct replay *journal; /* NULL: none is kept */
+    uint64_t asked; /* the agent was asked for an inventory that is made after this step */
     uint64_t cookie;
 };
 

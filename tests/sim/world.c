@@ -198,7 +198,8 @@ static bool is_creating(const struct host *h)
 void world_tell_inventory(struct sim *s, hf_node n)
 {
     struct host *h = &s->world.host[n.ix];
-    struct node_report r = {.type = HF_EV_INVENTORY};
+    const struct engine *e = node_engine(s, n);
+    struct node_report r = {.type = HF_EV_INVENTORY, .as_of = e != NULL ? engine_as_of(e) : 0};
     if (!world_watch_known(s, n))
         return;
     if (is_creating(h)) {
