@@ -119,10 +119,18 @@ static void agents_told(void *user, enum hf_agent_kind kind, const struct hf_rep
     act_told(d->act, kind, report, now);
 }
 
+static void agents_ask(void *user, hf_time now)
+{
+    struct daemon *d = user;
+
+    (void)now;
+    act_ask(d->act);
+}
+
 void daemon_agents_ports(struct daemon *d, struct agents_ports *ports)
 {
     *ports = (struct agents_ports){
-        d, agents_watch, any_unwatch, agents_joined, agents_changed, agents_told};
+        d, agents_watch, any_unwatch, agents_joined, agents_changed, agents_told, agents_ask};
 }
 
 /* ---- operators ---- */

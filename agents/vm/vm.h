@@ -123,6 +123,7 @@ struct vm_agent {
     bool is_known, is_known_told; /* the watch, and as last told */
     bool is_watch_due;            /* a new connection was not told yet */
     bool wants_inventory;
+    uint64_t as_of; /* the daemon's stamp, handed back with the inventory */
     char trouble[HF_REASON_MAX + 1]; /* why libvirt does not answer */
 };
 

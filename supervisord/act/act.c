@@ -52,6 +52,8 @@ struct act {
 
     bool has_told_inventory;
     struct hf_event inventory; /* as last submitted */
+    uint64_t asked_seq;        /* engine's, when the VM agent was last asked what runs here */
+    uint64_t told_seq;         /* that of the inventory last submitted */
 };
 
 enum hf_code act_open(struct act **out, uint32_t own_nodeid, const struct act_ports *ports,
@@ -387,14 +389,6 @@ static hf_node own_node(const struct act *a, const struct engine *e)
     return e == NULL ? HF_NO_NODE : engine_node_by_id(e, a->own_nodeid);
 }
 
-static bool is_joining(const struct act *a)
-{
-    const struct engine *e = a->ports.engine(a->ports.user);
-    hf_node self = own_node(a, e);
-
-    return hf_node_is(self) && engine_node(e, self).state == HF_NODE_JOINING;
-}
-
 static bool same_facts(const struct hf_event *a, const struct hf_event *b)
 {
     return a->u.facts.memory_mib == b->u.facts.memory_mib && a->u.facts.cores == b->u.facts.cores &&
@@ -438,11 +432,31 @@ static bool same_inventory(const struct hf_event *a, const struct hf_event *b)
     return true;
 }
 
-static void ask_inventory(struct act *a)
+void act_ask(struct act *a)
 {
+    const struct engine *e = a->ports.engine(a->ports.user);
     struct hf_report report = {.kind = HF_REPORT_ASK};
 
+    if (e == NULL)
+        return;
+    report.u.ask.as_of = engine_as_of(e);
+    a->asked_seq = engine_seq(e);
     (void)a->ports.tell(a->ports.user, HF_AGENT_VM, &report, -1);
+}
+
+static uint64_t inventory_due(const struct act *a)
+{
+    const struct engine *e = a->ports.engine(a->ports.user);
+    hf_node self = own_node(a, e);
+
+    return hf_node_is(self) ? engine_inventory_due(e, self) : 0;
+}
+
+/* The group waits for this node's word: it joins, or a VM may run here that is not at home here. */
+static void ask_if_due(struct act *a)
+{
+    if (a->is_synced && inventory_due(a) > a->asked_seq)
+        act_ask(a);
 }
 
 /* Away from the group an inventory is not kept: it would be old when it is applied. The agent is
@@ -455,13 +469,16 @@ static void tell_inventory(struct act *a, const struct hf_report *report, hf_tim
         return;
     memset(&ev, 0, sizeof ev);
     ev.type = HF_EV_INVENTORY;
+    ev.u.inventory.as_of = report->u.inventory.as_of;
     ev.u.inventory.count = report->u.inventory.count;
     memcpy(ev.u.inventory.vm, report->u.inventory.vm,
            report->u.inventory.count * sizeof ev.u.inventory.vm[0]);
-    if (a->has_told_inventory && !is_joining(a) && same_inventory(&ev, &a->inventory))
+    if (a->has_told_inventory && inventory_due(a) <= a->told_seq &&
+        same_inventory(&ev, &a->inventory))
         return;
     if (!submit(a, &ev, now))
         return;
+    a->told_seq = engine_as_of_seq(report->u.inventory.as_of);
     a->inventory = ev;
     a->has_told_inventory = true;
 }
@@ -508,8 +525,10 @@ void act_agent_joined(struct act *a, enum hf_agent_kind kind, hf_time now)
 {
     if (kind == HF_AGENT_HOST)
         return;
-    if (kind == HF_AGENT_VM)
+    if (kind == HF_AGENT_VM) {
         send_vm_list(a);
+        act_ask(a);
+    }
     for (unsigned i = 0; a->orders_count > 0 && i < HF_EFFECTS_MAX; i++) {
         struct order *o = &a->order[i];
 
@@ -611,7 +630,8 @@ void act_resync(struct act *a, hf_time now)
     a->has_told_inventory = false;
     tell_facts(a, true, now);
     send_vm_list(a);
-    ask_inventory(a);
+    a->told_seq = 0;
+    act_ask(a);
 }
 
 void act_apart(struct act *a)
@@ -623,7 +643,6 @@ void act_stepped(struct act *a, const struct hf_event *ev, const struct engine_o
                  hf_time now)
 {
     const struct engine *e = a->ports.engine(a->ports.user);
-    hf_node self = own_node(a, e);
 
     (void)now;
     if (!out->applied)
@@ -632,13 +651,7 @@ void act_stepped(struct act *a, const struct hf_event *ev, const struct engine_o
     if (ev->type == HF_EV_ORDER &&
         (ev->u.order.type == HF_ORDER_VM_ADD || ev->u.order.type == HF_ORDER_VM_REMOVE))
         send_vm_list(a);
-    for (uint32_t i = 0; i < out->changes_count; i++)
-        if (out->changes[i].subject == HF_SUBJECT_NODE && out->changes[i].ix == self.ix &&
-            out->changes[i].now == HF_NODE_JOINING && a->is_synced) {
-            a->has_told_inventory = false;
-            ask_inventory(a);
-            return;
-        }
+    ask_if_due(a);
 }
 
 static void pay(struct act *a, hf_time now)

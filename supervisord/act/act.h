@@ -64,6 +64,8 @@ void act_arrived(struct act *a, const struct hf_digest *digest, hf_time now);
 
 /* ---- the node ---- */
 
+/* Ask the VM agent what runs here, as of now. */
+void act_ask(struct act *a);
 void act_agent_joined(struct act *a, enum hf_agent_kind kind, hf_time now);
 void act_agent_changed(struct act *a, enum hf_agent_kind kind, bool is_connected, bool is_fresh,
                        hf_time now);

@@ -352,10 +352,8 @@ void agents_ready(struct agents *a, int fd, hf_time now)
 
 static void ask(struct agents *a, hf_time now)
 {
-    struct hf_report report = {.kind = HF_REPORT_ASK};
-
     a->seat[HF_AGENT_VM].ask_at = hf_time_add_ms(now, AGENTS_ASK_MS);
-    (void)agents_tell(a, HF_AGENT_VM, &report, -1);
+    a->ports.ask(a->ports.user, now);
 }
 
 void agents_tick(struct agents *a, hf_time now)

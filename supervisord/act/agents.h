@@ -35,6 +35,8 @@ struct agents_ports {
     /* Connection gone, fresh again or stale: look at agents_look(). */
     void (*changed)(void *user, enum hf_agent_kind kind, hf_time now);
     void (*told)(void *user, enum hf_agent_kind kind, const struct hf_report *report, hf_time now);
+    /* It is time to ask the VM agent for its inventory again. */
+    void (*ask)(void *user, hf_time now);
 };
 
 struct agents;

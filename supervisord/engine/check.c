@@ -117,15 +117,13 @@ const char *engine_fault(const struct engine *e)
     hf_nodes clean = 0;
     RULE(e->epoch == 0 || hf_nodes_count(e->present) * 2 > e->group.nodes_count,
          "I1 a view that is not a majority decided");
-    for
-        EACH_NODE(e, n)
-        {
-            const char *fault = node_fault(e, &e->nodes[n]);
-            if (fault)
-                return fault;
-            if (e->nodes[n].state == HF_NODE_DEAD || e->nodes[n].state == HF_NODE_ABSENT)
-                clean |= bit_of(n);
-        }
+    FOR_EACH_NODE (e, n) {
+        const char *fault = node_fault(e, &e->nodes[n]);
+        if (fault)
+            return fault;
+        if (e->nodes[n].state == HF_NODE_DEAD || e->nodes[n].state == HF_NODE_ABSENT)
+            clean |= bit_of(n);
+    }
     uint16_t used = 0;
     for (const struct vm *v = e->vms; v < e->vms + e->slots_end; v++) {
         if (!v->is_used)

@@ -83,6 +83,8 @@ struct hf_event {
             bool config_same;    /* its file equals the running configuration */
         } facts;
         struct {
+            uint64_t as_of; /* engine_as_of() of the sender when the agent was asked for it: it
+                             * tells nothing of later orders, nor of another lineage's */
             uint16_t count;
             struct hf_vm_seen vm[HF_VMS_MAX];
         } inventory;
@@ -174,6 +176,12 @@ void engine_step(struct engine *e, const struct hf_event *ev, struct engine_out 
  * view. Same tokens as when ordered, safe to repeat. Returns the count. */
 uint32_t engine_pending(const struct engine *e, hf_node actor,
                         struct hf_effect effects[HF_EFFECTS_MAX]);
+/* The sequence number that an inventory of `node` must be made after (hf_event, as_of) to be of
+ * use: it is joining, or may run a VM that is not at home there. 0: none is needed. The shell asks
+ * its agent whenever this is above what it asked for last. */
+uint64_t engine_as_of(const struct engine *e); /* a stamp for inventories: lineage and seq */
+uint64_t engine_as_of_seq(uint64_t stamp);     /* the sequence number in it */
+uint64_t engine_inventory_due(const struct engine *e, hf_node node);
 /* Is this order or timer still wanted? An actor drops what is not. */
 bool engine_is_live(const struct engine *e, struct hf_token token);
 

@@ -16,10 +16,9 @@ void fence_forget(struct node *n)
 bool fence_keeps_quorum(const struct engine *e, uint8_t target)
 {
     hf_nodes left = e->present & (hf_nodes)~bit_of(target);
-    for
-        EACH_NODE(e, n)
-    if (e->nodes[n].state == HF_NODE_FENCING || e->nodes[n].state == HF_NODE_DEAD)
-        left &= (hf_nodes)~bit_of(n);
+    FOR_EACH_NODE (e, n)
+        if (e->nodes[n].state == HF_NODE_FENCING || e->nodes[n].state == HF_NODE_DEAD)
+            left &= (hf_nodes)~bit_of(n);
     return hf_nodes_count(left) * 2 > e->group.nodes_count;
 }
 
@@ -65,10 +64,9 @@ static bool is_needed(const struct engine *e, uint8_t n)
 static hf_node executor(const struct engine *e, uint8_t target)
 {
     hf_nodes able = 0;
-    for
-        EACH_NODE(e, n)
-    if (n != target && e->nodes[n].is_present && host_may_speak(e, (hf_node){n}))
-        able |= bit_of(n);
+    FOR_EACH_NODE (e, n)
+        if (n != target && e->nodes[n].is_present && host_is_able(e, (hf_node){n}))
+            able |= bit_of(n);
     unsigned count = hf_nodes_count(able);
     for (unsigned skip = count ? e->nodes[target].attempts % count : 0; skip > 0; skip--)
         able &= (hf_nodes)(able - 1);
@@ -104,7 +102,7 @@ static void order(struct step *s, uint8_t n, enum hf_reason why)
 static bool executor_is_able(const struct engine *e, const struct node *node)
 {
     hf_node by = {node->executor};
-    return hf_node_is(by) && e->nodes[by.ix].is_present && host_may_speak(e, by);
+    return hf_node_is(by) && e->nodes[by.ix].is_present && host_is_able(e, by);
 }
 
 /* Not needed any more. Who was sentenced though he was here is here again; who was silent is not.
@@ -158,9 +156,8 @@ static void review(struct step *s, uint8_t n)
 
 void fence_review(struct step *s)
 {
-    for
-        EACH_NODE(s->e, n)
-    review(s, n);
+    FOR_EACH_NODE (s->e, n)
+        review(s, n);
 }
 
 /* No proof from this attempt: the next level at once, and after the last one a pause. */
@@ -191,19 +188,17 @@ void fence_timer(struct step *s, uint8_t n, enum purpose purpose)
 
 bool fence_done(struct step *s, const struct hf_event *ev)
 {
-    for
-        EACH_NODE(s->e, n)
-        {
-            struct node *node = &s->e->nodes[n];
-            if (!hf_token_is(node->order) || !hf_token_same(node->order, ev->u.done.effect))
-                continue;
-            if (node->executor != ev->from.ix)
-                return false;
-            if (ev->u.done.outcome == HF_OUT_DONE)
-                host_proved(s, n, HF_PROOF_FENCE);
-            else
-                failed(s, n, HF_WHY_FENCE_FAILED);
-            return true;
-        }
+    FOR_EACH_NODE (s->e, n) {
+        struct node *node = &s->e->nodes[n];
+        if (!hf_token_is(node->order) || !hf_token_same(node->order, ev->u.done.effect))
+            continue;
+        if (node->executor != ev->from.ix)
+            return false;
+        if (ev->u.done.outcome == HF_OUT_DONE)
+            host_proved(s, n, HF_PROOF_FENCE);
+        else
+            failed(s, n, HF_WHY_FENCE_FAILED);
+        return true;
+    }
     return false;
 }

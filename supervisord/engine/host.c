@@ -152,6 +152,13 @@ bool host_may_speak(const struct engine *e, hf_node n)
 {
     HF_ASSERT(n.ix < e->group.nodes_count);
     uint8_t state = e->nodes[n.ix].state;
+    bool is_silent_here = state == HF_NODE_SILENT && e->nodes[n.ix].is_present;
+    return host_is_able(e, n) || is_silent_here; /* who was mute and speaks is believed */
+}
+
+bool host_is_able(const struct engine *e, hf_node n)
+{
+    uint8_t state = e->nodes[n.ix].state;
     return state == HF_NODE_JOINING || state == HF_NODE_MEMBER;
 }
 
@@ -228,10 +235,9 @@ void host_members(struct step *s, const struct hf_event *ev)
 {
     struct engine *e = s->e;
     hf_nodes present = 0;
-    for
-        EACH_NODE(e, n)
-    if (ev->u.members.node[n].present)
-        present |= bit_of(n);
+    FOR_EACH_NODE (e, n)
+        if (ev->u.members.node[n].present)
+            present |= bit_of(n);
     if (hf_nodes_count(present) * 2 <= e->group.nodes_count) {
         step_answer(s, false, HF_WHY_NOT_MAJORITY);
         return;
@@ -248,15 +254,13 @@ void host_members(struct step *s, const struct hf_event *ev)
         step_note_group(s, HF_WHY_COLD_START, 0);
         timer_arm(s, &e->startup, FOR_STARTUP, e->group.policy.startup_grace_ms);
     }
-    for
-        EACH_NODE(e, n)
-        {
-            const struct hf_member *m = &ev->u.members.node[n];
-            if (m->present)
-                came(s, n, m, is_cold);
-            else
-                went(s, n, m->in_ring, is_cold);
-        }
+    FOR_EACH_NODE (e, n) {
+        const struct hf_member *m = &ev->u.members.node[n];
+        if (m->present)
+            came(s, n, m, is_cold);
+        else
+            went(s, n, m->in_ring, is_cold);
+    }
     if (is_cold)
         vm_doubt_all(s);
     s->needs_review = true;
@@ -267,10 +271,9 @@ static void review_startup(struct step *s)
 {
     if (s->e->startup.purpose == FOR_NOTHING)
         return;
-    for
-        EACH_NODE(s->e, n)
-    if (s->e->nodes[n].state != HF_NODE_MEMBER || !s->e->nodes[n].vm_watch_known)
-        return;
+    FOR_EACH_NODE (s->e, n)
+        if (s->e->nodes[n].state != HF_NODE_MEMBER || !s->e->nodes[n].vm_watch_known)
+            return;
     timer_clear(&s->e->startup);
     step_note_group(s, HF_WHY_STARTUP_GRACE_OVER, 0);
     s->needs_review = true;
@@ -291,10 +294,9 @@ void host_facts(struct step *s, const struct hf_event *ev)
         step_note_node(s, ev->from.ix, node->state,
                        was_known ? HF_WHY_WATCH_UNKNOWN : HF_WHY_WATCH_KNOWN, 0);
     if (!node->vm_watch_known)
-        for
-            EACH_VM(s->e, v)
-    if (v->home == ev->from.ix)
-        v->seen = HF_SEEN_UNKNOWN;
+        FOR_EACH_VM (s->e, v)
+            if (v->home == ev->from.ix)
+                v->seen = HF_SEEN_UNKNOWN;
     s->needs_review = true;
     review_startup(s);
 }
@@ -330,6 +332,13 @@ static const struct hf_vm_seen *listed(const struct hf_event *ev, hf_vm_uid uid)
     return NULL;
 }
 
+/* The sequence number a stamp vouches for: none when it is of another lineage. */
+static uint64_t as_of_seq(const struct engine *e, uint64_t stamp)
+{
+    bool is_ours = stamp >> AS_OF_SEQ_BITS == engine_as_of(e) >> AS_OF_SEQ_BITS;
+    return is_ours ? engine_as_of_seq(stamp) : 0;
+}
+
 void host_inventory(struct step *s, const struct hf_event *ev)
 {
     if (!host_may_speak(s->e, ev->from)) {
@@ -337,16 +346,19 @@ void host_inventory(struct step *s, const struct hf_event *ev)
         return;
     }
     uint8_t n = ev->from.ix;
-    for
-        EACH_VM(s->e, v)
-        {
-            const struct hf_vm_seen *seen = listed(ev, v->uid);
-            if (seen)
-                vm_seen_running(s, v, n, seen->start_no);
-            else
-                vm_not_listed(s, v, n);
-        }
-    node_apply(s, n, HF_NE_READY, HF_WHY_INVENTORY_COMPLETE, ev->u.inventory.count);
+    uint64_t as_of = as_of_seq(s->e, ev->u.inventory.as_of);
+    FOR_EACH_VM (s->e, v) {
+        const struct hf_vm_seen *seen = listed(ev, v->uid);
+        if (seen)
+            vm_seen_running(s, v, n, seen->start_no);
+        else
+            vm_not_listed(s, v, n, as_of);
+    }
+    for (uint16_t i = 0; i < ev->u.inventory.count; i++)
+        if (ev->u.inventory.vm[i].uid > s->e->uid_last)
+            s->e->uid_last = ev->u.inventory.vm[i].uid; /* of a VM this state has forgotten */
+    if (as_of >= s->e->nodes[n].since_seq)
+        node_apply(s, n, HF_NE_READY, HF_WHY_INVENTORY_COMPLETE, ev->u.inventory.count);
     s->needs_review = true;
     review_startup(s);
 }

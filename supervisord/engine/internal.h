@@ -74,6 +74,8 @@ struct vm {
     uint32_t start_no;   /* of the last order */
     uint32_t running_no; /* of what runs on home; 0 = not ours */
     uint64_t since_seq;
+    uint64_t doubt_seq; /* of the last step that put a node into `possible` by our own decision: an
+                         * inventory made before it says nothing about that */
     struct hf_token order; /* live start (STARTING) or stop (STOPPING) order for home */
     struct timer timer;
     struct hf_token stray_order; /* stop order for a copy that must not be */
@@ -136,6 +138,7 @@ void host_inventory(struct step *s, const struct hf_event *ev);
 /* Proof that everything that ran on n before is gone. */
 void host_proved(struct step *s, uint8_t n, enum hf_proof proof);
 bool host_may_speak(const struct engine *e, hf_node n); /* its reports count */
+bool host_is_able(const struct engine *e, hf_node n);   /* it can be given orders */
 
 /* vm.c: the VM table */
 enum vm_act {
@@ -164,7 +167,8 @@ bool vm_apply(struct step *s, struct vm *v, enum hf_vm_event event, enum hf_reas
 void vm_report(struct step *s, const struct hf_event *ev);
 void vm_seen_running(struct step *s, struct vm *v, uint8_t n, uint32_t start_no);
 void vm_seen_gone(struct step *s, struct vm *v, uint8_t n, uint32_t start_no, enum hf_seen how);
-void vm_not_listed(struct step *s, struct vm *v, uint8_t n);
+void vm_not_listed(struct step *s, struct vm *v, uint8_t n, uint64_t as_of);
+void vm_doubt(struct step *s, struct vm *v, hf_nodes where);
 void vm_node_lost(struct step *s, uint8_t n);
 void vm_doubt_all(struct step *s); /* after a cold start: any of them may run anywhere */
 void vm_node_proved(struct step *s, uint8_t n);
@@ -201,12 +205,18 @@ void order_apply(struct step *s, const struct hf_event *ev);
  * refuses with the words. */
 const char *engine_fault(const struct engine *e);
 
+/* A stamp of an inventory: 2^44 events are 5 000 years at a hundred a second. */
+enum { AS_OF_SEQ_BITS = 44 };
+#define AS_OF_SEQ_MASK ((1ULL << AS_OF_SEQ_BITS) - 1)
+
 /* view.c */
 uint16_t slots_end_of(const struct engine *e); /* one past the last used slot */
 enum hf_code group_check(const struct hf_group *group, struct hf_err *err);
 
-#define EACH_NODE(e, n) (uint8_t n = 0; n < (e)->group.nodes_count; n++)
-#define EACH_VM(e, v)   (struct vm *v = (e)->vms; v < (e)->vms + (e)->slots_end; v++) if (v->is_used)
+#define FOR_EACH_NODE(e, n) for (uint8_t n = 0; n < (e)->group.nodes_count; n++)
+#define FOR_EACH_VM(e, v)                                                                          \
+    for (struct vm *v = (e)->vms; v < (e)->vms + (e)->slots_end; v++)                              \
+        if (v->is_used)
 
 static inline hf_nodes bit_of(uint8_t n)
 {

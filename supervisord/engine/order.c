@@ -51,6 +51,10 @@ static void vm_add(struct step *s, const struct hf_event *ev)
                      .def = *def};
     v->uid = ++e->uid_last;
     e->vms_count++;
+    /* Somebody may have started it by hand before it was ours: every node is asked first. */
+    FOR_EACH_NODE (e, n)
+        if (e->nodes[n].state != HF_NODE_ABSENT && e->nodes[n].state != HF_NODE_DEAD)
+            vm_doubt(s, v, bit_of(n));
     step_note_vm(s, v, v->state, HF_WHY_ADDED, 0);
     if (!ev->u.order.wants_run)
         return;
@@ -89,12 +93,11 @@ static bool stop_where_it_may_be(struct step *s, struct vm *v)
 {
     if (v->state != HF_VM_WAITING || v->home != HF_NO_NODE.ix)
         return false;
-    for
-        EACH_NODE(s->e, n)
-    if ((v->possible & bit_of(n)) && host_may_speak(s->e, (hf_node){n})) {
-        vm_seen_running(s, v, n, v->start_no);
-        return true;
-    }
+    FOR_EACH_NODE (s->e, n)
+        if ((v->possible & bit_of(n)) && host_is_able(s->e, (hf_node){n})) {
+            vm_seen_running(s, v, n, v->start_no);
+            return true;
+        }
     return false;
 }
 
@@ -159,18 +162,16 @@ static void undrain(struct step *s, uint8_t n)
 static void arm(struct step *s)
 {
     struct engine *e = s->e;
-    for
-        EACH_NODE(e, n)
-        {
-            if (e->group.nodes[n].fence_levels == 0) {
-                refuse(s, HF_WHY_NO_FENCE_DEVICE);
-                return;
-            }
-            if (e->nodes[n].is_present && !e->nodes[n].link_fit) {
-                refuse(s, HF_WHY_LINK_UNFIT);
-                return;
-            }
+    FOR_EACH_NODE (e, n) {
+        if (e->group.nodes[n].fence_levels == 0) {
+            refuse(s, HF_WHY_NO_FENCE_DEVICE);
+            return;
         }
+        if (e->nodes[n].is_present && !e->nodes[n].link_fit) {
+            refuse(s, HF_WHY_LINK_UNFIT);
+            return;
+        }
+    }
     if (e->is_armed) {
         refuse(s, HF_WHY_ALREADY);
         return;
@@ -187,13 +188,11 @@ static void disarm(struct step *s)
         return;
     }
     s->e->is_armed = false;
-    for
-        EACH_NODE(s->e, n)
-        {
-            if (s->e->nodes[n].state == HF_NODE_FENCING)
-                fence_call_off(s, n);
-            s->e->nodes[n].sentence = SENTENCE_NONE;
-        }
+    FOR_EACH_NODE (s->e, n) {
+        if (s->e->nodes[n].state == HF_NODE_FENCING)
+            fence_call_off(s, n);
+        s->e->nodes[n].sentence = SENTENCE_NONE;
+    }
     s->needs_review = true;
     step_note_group(s, HF_WHY_DISARMED, 0);
 }

@@ -103,14 +103,12 @@ hf_node place_pick(const struct engine *e, const struct vm *v, hf_nodes among,
                    const struct load *load)
 {
     hf_node best = HF_NO_NODE;
-    for
-        EACH_NODE(e, n)
-        {
-            if (!(among & bit_of(n)) || place_rule(e, v, n, load) != HF_RULE_NONE)
-                continue;
-            if (!hf_node_is(best) || is_better(v, n, best.ix, load))
-                best = (hf_node){n};
-        }
+    FOR_EACH_NODE (e, n) {
+        if (!(among & bit_of(n)) || place_rule(e, v, n, load) != HF_RULE_NONE)
+            continue;
+        if (!hf_node_is(best) || is_better(v, n, best.ix, load))
+            best = (hf_node){n};
+    }
     return best;
 }
 
@@ -178,26 +176,23 @@ void place_review(struct step *s)
 void drain_review(struct step *s)
 {
     bool any = false;
-    for
-        EACH_NODE(s->e, n)
-    any = any || (s->e->nodes[n].in_maintenance && s->e->nodes[n].state == HF_NODE_MEMBER);
+    FOR_EACH_NODE (s->e, n)
+        any = any || (s->e->nodes[n].in_maintenance && s->e->nodes[n].state == HF_NODE_MEMBER);
     if (!any)
         return;
-    for
-        EACH_VM(s->e, v)
-        {
-            if (v->state != HF_VM_RUNNING || !s->e->nodes[v->home].in_maintenance ||
-                s->e->nodes[v->home].state != HF_NODE_MEMBER)
-                continue;
-            struct load load;
-            place_load(s->e, v, &load);
-            hf_node to = place_pick(s->e, v, (hf_nodes)~bit_of(v->home), &load);
-            if (!hf_node_is(to))
-                continue;
-            v->target = to.ix;
-            v->cause = CAUSE_OPERATOR;
-            vm_apply(s, v, HF_VE_MOVE, HF_WHY_DRAIN_MOVE);
-        }
+    FOR_EACH_VM (s->e, v) {
+        if (v->state != HF_VM_RUNNING || !s->e->nodes[v->home].in_maintenance ||
+            s->e->nodes[v->home].state != HF_NODE_MEMBER)
+            continue;
+        struct load load;
+        place_load(s->e, v, &load);
+        hf_node to = place_pick(s->e, v, (hf_nodes)~bit_of(v->home), &load);
+        if (!hf_node_is(to))
+            continue;
+        v->target = to.ix;
+        v->cause = CAUSE_OPERATOR;
+        vm_apply(s, v, HF_VE_MOVE, HF_WHY_DRAIN_MOVE);
+    }
 }
 
 struct hf_placement engine_placement(const struct engine *e, hf_vm vm)
@@ -207,11 +202,9 @@ struct hf_placement engine_placement(const struct engine *e, hf_vm vm)
     struct load load;
     place_load(e, v, &load);
     struct hf_placement p = {.pick = place_pick(e, v, 0xff, &load), .need_mib = v->def.memory_mib};
-    for
-        EACH_NODE(e, n)
-        {
-            p.refused[n] = place_rule(e, v, n, &load);
-            p.free_mib[n] = room_mib(e, n, &load);
-        }
+    FOR_EACH_NODE (e, n) {
+        p.refused[n] = place_rule(e, v, n, &load);
+        p.free_mib[n] = room_mib(e, n, &load);
+    }
     return p;
 }

@@ -109,6 +109,7 @@ static void put_vm(struct hf_writer *w, const struct vm *v)
     hf_put_u32(w, v->start_no);
     hf_put_u32(w, v->running_no);
     hf_put_u64(w, v->since_seq);
+    hf_put_u64(w, v->doubt_seq);
     put_token(w, v->order);
     put_timer(w, &v->timer);
     put_token(w, v->stray_order);
@@ -130,9 +131,8 @@ static void put_engine(struct hf_writer *w, const struct engine *e)
     hf_put_u8(w, e->is_armed);
     put_timer(w, &e->startup);
     hf_put_u32(w, e->uid_last);
-    for
-        EACH_NODE(e, n)
-    put_node(w, &e->nodes[n]);
+    FOR_EACH_NODE (e, n)
+        put_node(w, &e->nodes[n]);
     hf_put_u16(w, e->vms_count);
     for (uint16_t i = 0; i < e->slots_end; i++)
         if (e->vms[i].is_used) {
@@ -294,6 +294,7 @@ static void get_vm(struct hf_reader *r, const struct engine *e, struct vm *v)
     v->start_no = hf_get_u32(r);
     v->running_no = hf_get_u32(r);
     v->since_seq = hf_get_u64(r);
+    v->doubt_seq = hf_get_u64(r);
     v->order = get_token(r);
     v->timer = get_timer(r);
     v->stray_order = get_token(r);
@@ -342,9 +343,8 @@ static enum hf_code get_engine(struct hf_reader *r, struct engine *e, struct hf_
     e->uid_last = hf_get_u32(r);
     for (uint8_t n = 0; n < HF_NODES_MAX; n++)
         e->nodes[n].executor = HF_NO_NODE.ix;
-    for
-        EACH_NODE(e, n)
-    get_node(r, e, &e->nodes[n]);
+    FOR_EACH_NODE (e, n)
+        get_node(r, e, &e->nodes[n]);
     get_vms(r, e);
     if (!hf_reader_ended(r))
         return hf_err_set(err, HF_EBAD, "state: does not decode at byte %zu of %zu", r->pos,

@@ -108,13 +108,11 @@ void timer_expired(struct step *s, hf_node from, struct hf_token token)
         }
         return;
     }
-    for
-        EACH_NODE(e, n)
-    if (node_timer(s, n, from, token))
-        return;
-    for
-        EACH_VM(e, v)
-    if (vm_timer(s, v, from, token))
-        return;
+    FOR_EACH_NODE (e, n)
+        if (node_timer(s, n, from, token))
+            return;
+    FOR_EACH_VM (e, v)
+        if (vm_timer(s, v, from, token))
+            return;
     step_answer(s, false, HF_WHY_STALE_TOKEN);
 }

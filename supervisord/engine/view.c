@@ -8,12 +8,17 @@ enum hf_code group_check(const struct hf_group *group, struct hf_err *err)
     if (group->nodes_count == 0 || group->nodes_count > HF_NODES_MAX)
         return hf_err_set(err, HF_EINVAL, "%u nodes: 1 to %d expected", group->nodes_count,
                           HF_NODES_MAX);
-    for (uint8_t n = 0; n < group->nodes_count; n++)
+    for (uint8_t n = 0; n < group->nodes_count; n++) {
+        if (group->nodes[n].nodeid == 0 || group->nodes[n].nodeid > UINT16_MAX ||
+            group->nodes[n].name[0] == '\0')
+            return hf_err_set(err, HF_EINVAL, "node %u: no name, or id %u out of 1..65535", n,
+                              group->nodes[n].nodeid);
         for (uint8_t m = 0; m < n; m++)
             if (strcmp(group->nodes[n].name, group->nodes[m].name) == 0 ||
                 group->nodes[n].nodeid == group->nodes[m].nodeid)
                 return hf_err_set(err, HF_EINVAL, "node %s: name or id is there twice",
                                   group->nodes[n].name);
+    }
     const struct hf_policy *p = &group->policy;
     if (!p->silent_grace_ms || !p->startup_grace_ms || !p->fence_deadline_ms ||
         !p->start_deadline_ms || !p->stop_deadline_ms || !p->stable_ms || !p->maintenance_max_ms)
@@ -85,18 +90,16 @@ uint32_t engine_pending(const struct engine *e, hf_node actor,
 {
     uint32_t count = 0;
     add_timer(&e->startup, effects, &count);
-    for
-        EACH_NODE(e, n)
-        {
-            const struct node *node = &e->nodes[n];
-            add_timer(&node->timer, effects, &count);
-            add_timer(&node->maintenance, effects, &count);
-            if (hf_token_is(node->order) && node->executor == actor.ix)
-                effects[count++] = (struct hf_effect){.token = node->order,
-                                                      .actor = actor,
-                                                      .type = HF_FX_FENCE,
-                                                      .u.fence = {{n}, node->level}};
-        }
+    FOR_EACH_NODE (e, n) {
+        const struct node *node = &e->nodes[n];
+        add_timer(&node->timer, effects, &count);
+        add_timer(&node->maintenance, effects, &count);
+        if (hf_token_is(node->order) && node->executor == actor.ix)
+            effects[count++] = (struct hf_effect){.token = node->order,
+                                                  .actor = actor,
+                                                  .type = HF_FX_FENCE,
+                                                  .u.fence = {{n}, node->level}};
+    }
     for (const struct vm *v = e->vms; v < e->vms + e->slots_end; v++) {
         if (!v->is_used)
             continue;
@@ -111,20 +114,42 @@ static bool timer_is(const struct timer *t, struct hf_token token)
     return t->purpose != FOR_NOTHING && hf_token_same(t->token, token);
 }
 
+uint64_t engine_as_of(const struct engine *e)
+{
+    return e->lineage << AS_OF_SEQ_BITS | (e->seq & AS_OF_SEQ_MASK);
+}
+
+uint64_t engine_as_of_seq(uint64_t stamp)
+{
+    return stamp & AS_OF_SEQ_MASK;
+}
+
+uint64_t engine_inventory_due(const struct engine *e, hf_node node)
+{
+    HF_ASSERT(node.ix < e->group.nodes_count);
+    const struct node *n = &e->nodes[node.ix];
+    if (!n->is_present)
+        return 0;
+    uint64_t due = n->state == HF_NODE_JOINING ? n->since_seq : 0;
+    for (const struct vm *v = e->vms; v < e->vms + e->slots_end; v++)
+        if (v->is_used && hf_nodes_has(v->possible, node) && v->home != node.ix &&
+            v->doubt_seq > due)
+            due = v->doubt_seq;
+    return due;
+}
+
 bool engine_is_live(const struct engine *e, struct hf_token token)
 {
     if (!hf_token_is(token))
         return false;
     if (timer_is(&e->startup, token))
         return true;
-    for
-        EACH_NODE(e, n)
-        {
-            const struct node *node = &e->nodes[n];
-            if (hf_token_same(node->order, token) || timer_is(&node->timer, token) ||
-                timer_is(&node->maintenance, token))
-                return true;
-        }
+    FOR_EACH_NODE (e, n) {
+        const struct node *node = &e->nodes[n];
+        if (hf_token_same(node->order, token) || timer_is(&node->timer, token) ||
+            timer_is(&node->maintenance, token))
+            return true;
+    }
     for (const struct vm *v = e->vms; v < e->vms + e->slots_end; v++)
         if (v->is_used && (hf_token_same(v->order, token) || timer_is(&v->timer, token) ||
                            hf_token_same(v->stray_order, token)))
@@ -219,18 +244,16 @@ hf_vm engine_vm_by_name(const struct engine *e, const char *name)
 
 hf_node engine_node_by_name(const struct engine *e, const char *name)
 {
-    for
-        EACH_NODE(e, n)
-    if (strcmp(e->group.nodes[n].name, name) == 0)
-        return (hf_node){n};
+    FOR_EACH_NODE (e, n)
+        if (strcmp(e->group.nodes[n].name, name) == 0)
+            return (hf_node){n};
     return HF_NO_NODE;
 }
 
 hf_node engine_node_by_id(const struct engine *e, uint32_t nodeid)
 {
-    for
-        EACH_NODE(e, n)
-    if (e->group.nodes[n].nodeid == nodeid)
-        return (hf_node){n};
+    FOR_EACH_NODE (e, n)
+        if (e->group.nodes[n].nodeid == nodeid)
+            return (hf_node){n};
     return HF_NO_NODE;
 }

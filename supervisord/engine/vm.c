@@ -208,10 +208,9 @@ bool vm_is_on_home(const struct vm *v)
 
 struct vm *vm_of_uid(struct engine *e, hf_vm_uid uid)
 {
-    for
-        EACH_VM(e, v)
-    if (v->uid == uid)
-        return v;
+    FOR_EACH_VM (e, v)
+        if (v->uid == uid)
+            return v;
     return NULL;
 }
 
@@ -235,6 +234,7 @@ static void order_start(struct step *s, struct vm *v)
     HF_ASSERT(v->possible == 0);
     HF_ASSERT(v->home < s->e->group.nodes_count);
     v->possible = bit_of(v->home);
+    v->doubt_seq = s->e->seq;
     v->target = HF_NO_NODE.ix;
     v->running_no = ++v->start_no;
     v->seen = HF_SEEN_UNKNOWN;
@@ -486,7 +486,10 @@ void vm_seen_running(struct step *s, struct vm *v, uint8_t n, uint32_t start_no)
 void vm_seen_gone(struct step *s, struct vm *v, uint8_t n, uint32_t start_no, enum hf_seen how)
 {
     if (v->home != n) {
-        clear_bit(s, v, n);
+        if (start_no >= v->start_no) /* else it tells of an older start than the one in doubt */
+            clear_bit(s, v, n);
+        else
+            step_answer(s, false, HF_WHY_STALE_INCARNATION);
         return;
     }
     if (v->state != HF_VM_RUNNING && v->state != HF_VM_HELD) {
@@ -505,8 +508,10 @@ void vm_seen_gone(struct step *s, struct vm *v, uint8_t n, uint32_t start_no, en
 }
 
 /* A complete list of what runs on n does not have it. */
-void vm_not_listed(struct step *s, struct vm *v, uint8_t n)
+void vm_not_listed(struct step *s, struct vm *v, uint8_t n, uint64_t as_of)
 {
+    if (as_of < v->doubt_seq)
+        return; /* older than the order it would have to know of */
     if (v->home != n)
         clear_bit(s, v, n);
     else if (v->state == HF_VM_RUNNING || v->state == HF_VM_HELD)
@@ -548,23 +553,28 @@ void vm_report(struct step *s, const struct hf_event *ev)
  * ordered there in its last instant, by a message only it received. */
 void vm_node_lost(struct step *s, uint8_t n)
 {
-    for
-        EACH_VM(s->e, v)
-        {
-            if (v->stray_on == n) {
-                v->stray_order = (struct hf_token){0};
-                v->stray_on = HF_NO_NODE.ix;
-            }
-            if (v->possible == 0) {
-                v->possible = bit_of(n);
-                vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_LAST_INSTANT);
-                continue;
-            }
-            if (v->home != n)
-                continue;
-            if (!vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_HOST_LOST))
-                no_home(v); /* held by hand: we only forget where */
+    FOR_EACH_VM (s->e, v) {
+        if (v->stray_on == n) {
+            v->stray_order = (struct hf_token){0};
+            v->stray_on = HF_NO_NODE.ix;
         }
+        if (v->possible == 0) {
+            v->possible = bit_of(n);
+            vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_LAST_INSTANT);
+            continue;
+        }
+        if (v->home != n)
+            continue;
+        if (!vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_HOST_LOST))
+            no_home(v); /* held by hand: we only forget where */
+    }
+}
+
+/* It may run there, for all we know: the nodes' inventories tell. */
+void vm_doubt(struct step *s, struct vm *v, hf_nodes where)
+{
+    v->possible |= where;
+    v->doubt_seq = s->e->seq;
 }
 
 /* Decisions may have been forgotten: a VM may run anywhere, whatever the state says. Each node's
@@ -572,26 +582,23 @@ void vm_node_lost(struct step *s, uint8_t n)
 void vm_doubt_all(struct step *s)
 {
     hf_nodes all = (hf_nodes)((1u << s->e->group.nodes_count) - 1);
-    for
-        EACH_VM(s->e, v)
-        {
-            v->stray_order = (struct hf_token){0};
-            v->stray_on = HF_NO_NODE.ix;
-            v->possible = all;
-            if (!vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_COLD_START))
-                no_home(v);
-        }
+    FOR_EACH_VM (s->e, v) {
+        v->stray_order = (struct hf_token){0};
+        v->stray_on = HF_NO_NODE.ix;
+        v->possible = all;
+        v->doubt_seq = s->e->seq;
+        if (!vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_COLD_START))
+            no_home(v);
+    }
 }
 
 void vm_node_proved(struct step *s, uint8_t n)
 {
-    for
-        EACH_VM(s->e, v)
-        {
-            if (v->home == n && !vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_HOST_LOST))
-                no_home(v);
-            clear_bit(s, v, n);
-        }
+    FOR_EACH_VM (s->e, v) {
+        if (v->home == n && !vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_HOST_LOST))
+            no_home(v);
+        clear_bit(s, v, n);
+    }
 }
 
 /* ---- results of orders ---- */
@@ -628,23 +635,21 @@ static void stray_done(struct step *s, struct vm *v, enum hf_outcome outcome)
 bool vm_done(struct step *s, const struct hf_event *ev)
 {
     struct hf_token token = ev->u.done.effect;
-    for
-        EACH_VM(s->e, v)
-        {
-            if (hf_token_is(v->stray_order) && hf_token_same(v->stray_order, token) &&
-                v->stray_on == ev->from.ix) {
-                stray_done(s, v, ev->u.done.outcome);
-                return true;
-            }
-            if (!hf_token_is(v->order) || !hf_token_same(v->order, token) || v->home != ev->from.ix)
-                continue;
-            if (v->state == HF_VM_STARTING)
-                start_done(s, v, ev->u.done.outcome);
-            else if (ev->u.done.outcome == HF_OUT_DONE)
-                vm_apply(s, v, HF_VE_STOPPED, HF_WHY_STOPPED);
-            else
-                vm_apply(s, v, HF_VE_STOP_UNPROVED, HF_WHY_STOP_UNPROVED);
+    FOR_EACH_VM (s->e, v) {
+        if (hf_token_is(v->stray_order) && hf_token_same(v->stray_order, token) &&
+            v->stray_on == ev->from.ix) {
+            stray_done(s, v, ev->u.done.outcome);
             return true;
         }
+        if (!hf_token_is(v->order) || !hf_token_same(v->order, token) || v->home != ev->from.ix)
+            continue;
+        if (v->state == HF_VM_STARTING)
+            start_done(s, v, ev->u.done.outcome);
+        else if (ev->u.done.outcome == HF_OUT_DONE)
+            vm_apply(s, v, HF_VE_STOPPED, HF_WHY_STOPPED);
+        else
+            vm_apply(s, v, HF_VE_STOP_UNPROVED, HF_WHY_STOP_UNPROVED);
+        return true;
+    }
     return false;
 }

@@ -135,6 +135,7 @@ static void get_facts(struct hf_reader *r, struct hf_event *ev)
 static void put_inventory(struct hf_writer *w, const struct hf_event *ev)
 {
     HF_ASSERT(ev->u.inventory.count <= HF_VMS_MAX);
+    hf_put_u64(w, ev->u.inventory.as_of);
     hf_put_u16(w, ev->u.inventory.count);
     for (size_t i = 0; i < ev->u.inventory.count; i++) {
         hf_put_u32(w, ev->u.inventory.vm[i].uid);
@@ -144,8 +145,10 @@ static void put_inventory(struct hf_writer *w, const struct hf_event *ev)
 
 static void get_inventory(struct hf_reader *r, struct hf_event *ev)
 {
-    uint16_t count = hf_get_u16(r);
+    uint16_t count;
 
+    ev->u.inventory.as_of = hf_get_u64(r);
+    count = hf_get_u16(r);
     if (count > HF_VMS_MAX)
         r->bad = true;
     if (r->bad)

@@ -119,6 +119,7 @@ static void get_host(struct hf_reader *r, struct hf_report_host *host)
 static void put_inventory(struct hf_writer *w, const struct hf_report *report)
 {
     HF_ASSERT(report->u.inventory.count <= HF_VMS_MAX);
+    hf_put_u64(w, report->u.inventory.as_of);
     hf_put_u16(w, report->u.inventory.count);
     for (uint16_t i = 0; i < report->u.inventory.count; i++) {
         hf_put_u32(w, report->u.inventory.vm[i].uid);
@@ -138,8 +139,10 @@ static bool inventory_has(const struct hf_report *report, uint16_t count, hf_vm_
 /* A VM told twice would be two answers to one question: refused. */
 static void get_inventory(struct hf_reader *r, struct hf_report *report)
 {
-    uint16_t count = hf_get_u16(r);
+    uint16_t count;
 
+    report->u.inventory.as_of = hf_get_u64(r);
+    count = hf_get_u16(r);
     if (count > HF_VMS_MAX)
         r->bad = true;
     for (uint16_t i = 0; i < count && !r->bad; i++) {
@@ -319,6 +322,7 @@ static void put_to_agent(struct hf_writer *w, const struct hf_report *report)
         put_stop(w, report);
         break;
     case HF_REPORT_ASK:
+        hf_put_u64(w, report->u.ask.as_of);
         break;
     case HF_REPORT_FENCE:
         put_token(w, report->u.fence.token);
@@ -355,6 +359,7 @@ static void get_to_agent(struct hf_reader *r, struct hf_report *report)
         get_stop(r, report);
         break;
     case HF_REPORT_ASK:
+        report->u.ask.as_of = hf_get_u64(r);
         break;
     case HF_REPORT_FENCE:
         report->u.fence.token = get_token(r);

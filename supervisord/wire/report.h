@@ -13,20 +13,20 @@ enum hf_agent_kind { HF_AGENT_HOST = 1, HF_AGENT_VM, HF_AGENT_FENCE, HF_AGENT_KI
 
 enum hf_report_kind {
     /* agent -> daemon */
-    HF_REPORT_HELLO = 1,  /* first on a connection */
-    HF_REPORT_HOST,       /* host agent, every period and at once on change */
-    HF_REPORT_INVENTORY,  /* vm agent: complete; after VMS, after libvirt came back, when asked */
-    HF_REPORT_VM,         /* vm agent: one VM changed */
-    HF_REPORT_WATCH,      /* vm agent: does libvirt answer? */
-    HF_REPORT_DONE,       /* vm, fence: an order ended */
-    HF_REPORT_PROGRESS,   /* vm, fence: a phase of an order began (for people and benches) */
+    HF_REPORT_HELLO = 1, /* first on a connection */
+    HF_REPORT_HOST,      /* host agent, every period and at once on change */
+    HF_REPORT_INVENTORY, /* vm agent: complete; after VMS, after libvirt came back, when asked */
+    HF_REPORT_VM,        /* vm agent: one VM changed */
+    HF_REPORT_WATCH,     /* vm agent: does libvirt answer? */
+    HF_REPORT_DONE,      /* vm, fence: an order ended */
+    HF_REPORT_PROGRESS,  /* vm, fence: a phase of an order began (for people and benches) */
     /* daemon -> agent */
-    HF_REPORT_VMS,        /* vm agent: the VMs it should know, one message per VM, then `last` */
-    HF_REPORT_START,      /* vm agent; the XML rides as sealed memory */
+    HF_REPORT_VMS,   /* vm agent: the VMs it should know, one message per VM, then `last` */
+    HF_REPORT_START, /* vm agent; the XML rides as sealed memory */
     HF_REPORT_STOP,
-    HF_REPORT_ASK,        /* vm agent: send the inventory again */
-    HF_REPORT_FENCE,      /* fence agent: one level against one node */
-    HF_REPORT_DROP,       /* vm, fence: this token is no longer wanted */
+    HF_REPORT_ASK,   /* vm agent: send the inventory again */
+    HF_REPORT_FENCE, /* fence agent: one level against one node */
+    HF_REPORT_DROP,  /* vm, fence: this token is no longer wanted */
     HF_REPORT_KINDS
 };
 
@@ -46,12 +46,12 @@ struct hf_report_host {
     struct hf_boot boot;
     uint32_t memory_mib, available_mib;
     uint16_t cores;
-    uint32_t load_centi;         /* load average 1 min x 100 */
+    uint32_t load_centi;                                    /* load average 1 min x 100 */
     uint32_t psi_cpu_centi, psi_memory_centi, psi_io_centi; /* "some" avg10 x 100; UINT32_MAX:
                                                                not known */
     uint64_t boottime_ns;
     int64_t wall_ns;
-    bool clock_synchronised;     /* adjtimex says so */
+    bool clock_synchronised; /* adjtimex says so */
 };
 
 struct hf_report {
@@ -63,6 +63,7 @@ struct hf_report {
         } hello;
         struct hf_report_host host;
         struct {
+            uint64_t as_of; /* of the newest ASK before it was made; the agent only hands it back */
             uint16_t count;
             struct hf_vm_seen vm[HF_VMS_MAX];
         } inventory;
@@ -88,7 +89,7 @@ struct hf_report {
             uint32_t pid;
         } progress;
         struct {
-            bool is_last;        /* with uid 0: the list ends here */
+            bool is_last; /* with uid 0: the list ends here */
             hf_vm_uid uid;
             char name[HF_NAME_MAX + 1];
         } vms;
@@ -116,6 +117,9 @@ struct hf_report {
             char target[HF_NAME_MAX + 1]; /* node name, as in the text that rides */
             /* the running configuration's canonical text rides as sealed memory */
         } fence;
+        struct {
+            uint64_t as_of; /* engine_as_of() */
+        } ask;
         struct {
             struct hf_token token;
         } drop;

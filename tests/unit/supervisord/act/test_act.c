@@ -215,6 +215,7 @@ static void inventory(unsigned count, hf_vm_uid uid, uint32_t start_no)
 {
     struct hf_report report = {.kind = HF_REPORT_INVENTORY};
 
+    report.u.inventory.as_of = engine_as_of(e); /* as if it had been asked just now */
     report.u.inventory.count = (uint16_t)count;
     report.u.inventory.vm[0] = (struct hf_vm_seen){uid, start_no};
     say(HF_AGENT_VM, &report);
@@ -252,9 +253,27 @@ static void well(hf_nodes others)
         memset(&ev, 0, sizeof ev);
         ev.from = (hf_node){i};
         ev.type = HF_EV_INVENTORY;
+        ev.u.inventory.as_of = engine_as_of(e);
         apply(&ev);
     }
     ck_assert_int_eq(engine_node(e, (hf_node){0}).state, HF_NODE_MEMBER);
+}
+
+/* A new VM is started when every node here has said that it does not run there already. */
+static void runs_nowhere(void)
+{
+    inventory(0, 0, 0);
+    for (uint8_t i = 1; i < 3; i++) {
+        struct hf_event ev;
+
+        if (!engine_node(e, (hf_node){i}).is_present)
+            continue;
+        memset(&ev, 0, sizeof ev);
+        ev.from = (hf_node){i};
+        ev.type = HF_EV_INVENTORY;
+        ev.u.inventory.as_of = engine_as_of(e);
+        apply(&ev);
+    }
 }
 
 static void order(enum hf_order_type type)
@@ -282,6 +301,8 @@ static void order(enum hf_order_type type)
         ev.u.order.uid = 1;
     }
     apply(&ev);
+    if (type == HF_ORDER_VM_ADD)
+        runs_nowhere();
     ck_assert_msg(out.applied, "order refused: %d", (int)out.why);
     settle();
 }

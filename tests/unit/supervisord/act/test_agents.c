@@ -59,9 +59,18 @@ static void on_told(void *user, enum hf_agent_kind kind, const struct hf_report 
     last_told = report->kind;
 }
 
+static void on_ask(void *user, hf_time at)
+{
+    struct hf_report report = {.kind = HF_REPORT_ASK};
+
+    (void)user;
+    (void)at;
+    (void)agents_tell(a, HF_AGENT_VM, &report, -1);
+}
+
 static void setup(void)
 {
-    struct agents_ports ports = {NULL, watch, unwatch, on_joined, on_changed, on_told};
+    struct agents_ports ports = {NULL, watch, unwatch, on_joined, on_changed, on_told, on_ask};
     struct hf_err err;
 
     ck_assert_int_eq(agents_open(&a, -1, NULL, &ports, &err), HF_OK);

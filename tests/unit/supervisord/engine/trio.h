@@ -70,6 +70,7 @@ static inline void facts(uint8_t n)
 static inline void inventory(uint8_t n, const hf_vm_uid *uids)
 {
     struct hf_event ev = {.from = {n}, .type = HF_EV_INVENTORY};
+    ev.u.inventory.as_of = engine_as_of(&t.e);
     for (; uids && *uids; uids++) {
         struct vm *v = vm_of_uid(&t.e, *uids);
         ev.u.inventory.vm[ev.u.inventory.count++] = (struct hf_vm_seen){*uids, v->start_no};
@@ -126,6 +127,30 @@ static inline struct hf_vm_def plain(const char *name)
     return d;
 }
 
+/* Every node here tells what runs on it by the engine's own account; tests then have what they set
+ * up without somebody else's copies. The last step's effects are those of all of it together. */
+static inline void say_all(void)
+{
+    static struct engine_out kept;
+    kept = t.out;
+    for (uint8_t n = 0; n < t.e.group.nodes_count; n++) {
+        hf_vm_uid uids[HF_VMS_MAX + 1] = {0};
+        unsigned count = 0;
+        for (uint16_t i = 0; i < t.e.slots_end; i++)
+            if (t.e.vms[i].is_used && t.e.vms[i].home == n)
+                uids[count++] = t.e.vms[i].uid;
+        if (!host_may_speak(&t.e, (hf_node){n}))
+            continue;
+        inventory(n, uids);
+        for (uint32_t k = 0; k < t.out.effects_count; k++)
+            kept.effects[kept.effects_count++] = t.out.effects[k];
+    }
+    t.out.effects_count = kept.effects_count;
+    memcpy(t.out.effects, kept.effects, sizeof kept.effects);
+    t.out.applied = kept.applied;
+    t.out.why = kept.why;
+}
+
 static inline hf_vm_uid add(struct hf_vm_def def, bool wants_run)
 {
     struct hf_event ev = {.from = hf_nodes_first(t.e.present), .type = HF_EV_ORDER};
@@ -134,7 +159,11 @@ static inline hf_vm_uid add(struct hf_vm_def def, bool wants_run)
     ev.u.order.def = def;
     ev.u.order.wants_run = wants_run;
     step(ev);
-    return t.out.applied ? t.e.uid_last : 0;
+    if (!t.out.applied)
+        return 0;
+    hf_vm_uid uid = t.e.uid_last;
+    say_all();
+    return uid;
 }
 
 static inline struct vm *vm(hf_vm_uid uid)

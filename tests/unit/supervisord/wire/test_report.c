@@ -33,6 +33,7 @@ static struct hf_report sample(int kind)
                                            .clock_synchronised = true};
         break;
     case HF_REPORT_INVENTORY:
+        r.u.inventory.as_of = 0x123456789abcdef0u;
         r.u.inventory.count = HF_VMS_MAX;
         for (uint16_t i = 0; i < HF_VMS_MAX; i++)
             r.u.inventory.vm[i] = (struct hf_vm_seen){.uid = i + 1u, .start_no = i};
@@ -94,6 +95,7 @@ static void fill_from_daemon(struct hf_report *r)
         strcpy(r->u.stop.name, "mq-1");
         break;
     case HF_REPORT_ASK:
+        r->u.ask.as_of = 0xfedcba9876543210u;
         break;
     case HF_REPORT_FENCE:
         r->u.fence.token = token;
@@ -120,7 +122,7 @@ static void fill_from_daemon(struct hf_report *r)
 static const size_t sample_bytes[HF_REPORT_KINDS] = {
     [HF_REPORT_HELLO] = 2 + 1 + 4,
     [HF_REPORT_HOST] = 2 + 16 + 4 + 4 + 2 + 4 + 3 * 4 + 8 + 8 + 1,
-    [HF_REPORT_INVENTORY] = 2 + 2 + HF_VMS_MAX * 8,
+    [HF_REPORT_INVENTORY] = 2 + 8 + 2 + HF_VMS_MAX * 8,
     [HF_REPORT_VM] = 2 + 4 + 4 + 4 + 1,
     [HF_REPORT_WATCH] = 2 + 1 + 1 + 36,
     [HF_REPORT_DONE] = 2 + 12 + 1 + 4 + 1 + 24,
@@ -128,7 +130,7 @@ static const size_t sample_bytes[HF_REPORT_KINDS] = {
     [HF_REPORT_VMS] = 2 + 1 + 4 + 1 + 4,
     [HF_REPORT_START] = 2 + 12 + 4 + 4 + 4 + 4 + 1 + 4 + 32,
     [HF_REPORT_STOP] = 2 + 12 + 4 + 4 + 4 + 4 + 1 + 4,
-    [HF_REPORT_ASK] = 2,
+    [HF_REPORT_ASK] = 2 + 8,
     [HF_REPORT_FENCE] = 2 + 12 + 1 + 4 + 1 + 6,
     [HF_REPORT_DROP] = 2 + 12,
 };
