@@ -85,8 +85,12 @@ static void port_stepped(void *user, const struct engine *e, const struct hf_eve
 {
     struct sim_node *d = user;
     struct sim *s = d->sim;
-    (void)is_mine;
-    (void)cookie;
+    if (is_mine && cookie != 0) {
+        if (cookie <= d->cookie_done)
+            sim_fail(s, "S4: node %u's event %llu is applied twice", d->me.ix,
+                     (unsigned long long)cookie);
+        d->cookie_done = cookie;
+    }
     sim_busy(s);
     s->steps++;
     if (d->journal != NULL)
@@ -256,6 +260,7 @@ static void port_resync(void *user, const struct engine *e)
             d->timer[i].gen++;
         }
     forget_given(d, e);
+    d->cookie_done = 0;
     d->asked = engine_seq(e);
     node_facts(s, d->me);
     world_tell_inventory(s, d->me);
@@ -337,6 +342,7 @@ void node_daemon_start(struct sim *s, hf_node n)
     d->tick_at = 0;
     d->given_count = d->late_count = d->report_count = d->report_first = 0;
     d->unsaved = 0;
+    d->cookie_done = 0;
     for (int i = 0; i < HF_EFFECTS_MAX; i++) {
         d->timer[i].token = (struct hf_token){0};
         d->timer[i].gen++;

@@ -77,6 +77,7 @@ struct sim_node {
     struct replay *journal; /* NULL: none is kept */
     uint64_t asked; /* the agent was asked for an inventory that is made after this step */
     uint64_t cookie;
+    uint64_t cookie_done; /* newest own event applied since the last synchronisation */
 };
 
 struct sim;

@@ -165,11 +165,14 @@ bool world_watch_known(const struct sim *s, hf_node n)
 
 static void tell_seen(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_no, enum hf_seen seen)
 {
+    struct node_report r = {
+        .type = HF_EV_VM, .uid = uid, .start_no = start_no, .seen = seen};
+    struct sim_node *d = &s->node[n.ix];
     if (!is_watching(&s->world.host[n.ix]) || !s->world.host[n.ix].agent_fresh)
         return;
-    node_report(
-        s, n,
-        (struct node_report){.type = HF_EV_VM, .uid = uid, .start_no = start_no, .seen = seen});
+    if (seen == HF_SEEN_CRASHED) /* may be told again, late */
+        d->result[d->results++ % NODE_RESULTS_MAX] = r;
+    node_report(s, n, r);
 }
 
 static void tell_done(struct sim *s, hf_node n, hf_vm_uid uid, struct hf_token token,

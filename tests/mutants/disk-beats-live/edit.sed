@@ -1,1 +1,1 @@
-s/r->is_cold = live < replica_majority(r);/r->is_cold = false;/
+s/r->is_cold = !is_certain(r, r->donor);/r->is_cold = false;/

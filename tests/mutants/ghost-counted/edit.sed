@@ -1,1 +1,1 @@
-s/if (!ring_has(r, peers\[i\].nodeid)) {/if (false) {/
+s/if (!replica_ring_has(r, peers\[i\].nodeid)) {/if (false) {/

@@ -1,1 +1,0 @@
-s/if (m == NULL || !hf_view_same(h.view, r->view))/if (m == NULL)/
