@@ -26,6 +26,7 @@ enum {
     DAEMON_WATCHES_MAX = 128, /* both doors' clients, agents, and our own */
     DAEMON_EVENTS_MAX = 1024, /* as many as the replica's outbox takes */
     DAEMON_SIDES_MAX = 128,  /* phases of orders waiting for room in flight; then the oldest goes */
+    DAEMON_EFFECT_WAIT_MS = 50, /* a stream without end must not hold orders for ever */
     DAEMON_SIDE_BYTES = 320, /* the longest one: an outcome with its words */
 };
 
@@ -94,6 +95,9 @@ struct daemon {
     char phase_why[HF_REASON_MAX + 1];
 
     bool in_replica;
+    unsigned effects_count; /* allowed, and performed when nothing more is to be read */
+    hf_time effects_since;
+    struct hf_effect effects[HF_EFFECTS_MAX];
     struct daemon_event *events, **events_last;
     unsigned events_count;
     unsigned sides_first, sides_count;

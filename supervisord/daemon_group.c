@@ -74,11 +74,33 @@ static void replaced(void *user, const struct engine *e)
     compare_config(d, when.boot);
 }
 
+/* What is still wanted: a message behind the one that allowed it may have taken it back. */
+static void flush_effects(struct daemon *d, hf_time now)
+{
+    unsigned count = d->effects_count;
+
+    d->effects_count = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (engine_is_live(replica_engine(d->replica), d->effects[i].token))
+            act_effect(d->act, &d->effects[i], now);
+}
+
+static bool may_flush_effects(const struct daemon *d, hf_time now)
+{
+    return d->effects_count > 0 && replica_look(d->replica).phase == REPLICA_SYNCED &&
+           (!link_has_more(d->link) ||
+            hf_time_since_ms(now, d->effects_since) >= DAEMON_EFFECT_WAIT_MS);
+}
+
 static void effect(void *user, const struct hf_effect *fx)
 {
     struct daemon *d = user;
 
-    act_effect(d->act, fx, hf_clock_now());
+    if (d->effects_count == HF_EFFECTS_MAX)
+        flush_effects(d, hf_clock_now());
+    if (d->effects_count == 0)
+        d->effects_since = hf_clock_now();
+    d->effects[d->effects_count++] = *fx;
 }
 
 static void resync(void *user, const struct engine *e)
@@ -282,6 +304,8 @@ void daemon_flush(struct daemon *d, hf_time now)
 {
     flush_events(d, now);
     flush_sides(d, now);
+    if (may_flush_effects(d, now))
+        flush_effects(d, now);
 }
 
 void daemon_tell(struct daemon *d, const struct side_message *m, hf_time now)

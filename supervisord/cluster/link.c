@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -291,6 +292,13 @@ static void read_frames(struct link *l, hf_time now)
 int link_fd(const struct link *l)
 {
     return l->fd;
+}
+
+bool link_has_more(const struct link *l)
+{
+    struct pollfd p = {.fd = l->fd, .events = POLLIN};
+
+    return l->fd >= 0 && poll(&p, 1, 0) > 0;
 }
 
 bool link_wants_write(const struct link *l)

@@ -66,6 +66,8 @@ enum hf_code link_init(struct link *l, const char *path, const char *cluster,
 void link_close(struct link *l);
 
 int link_fd(const struct link *l);           /* -1: nothing to poll */
+/* A frame waits to be read. */
+bool link_has_more(const struct link *l);
 bool link_wants_write(const struct link *l); /* poll for writing, too */
 hf_time link_deadline(const struct link *l);
 /* The fd is readable or writable, or the deadline is reached. Calls the ports. */

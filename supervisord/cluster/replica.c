@@ -400,7 +400,7 @@ static void deliver_ack(struct replica *r, struct member *m, struct hf_reader *b
     if (group_get_ack(body, &ack, &err) != HF_OK)
         r->counters.dropped_bad++;
     else if (!is_ahead(r, ack.session, now) && group_session_same(ack.session, replica_session(r)))
-        apply_acked(r, m, ack.seq);
+        apply_acked(r, m, ack.seq, now);
 }
 
 static void deliver_beat(struct replica *r, struct member *m, struct hf_reader *body, hf_time now)

@@ -103,11 +103,27 @@ static uint64_t majority_acked(const struct replica *r)
     return best;
 }
 
+/* A daemon that was paused reads what was said meanwhile in order: acknowledgements first, and only
+ * then what took the order away, or the change of view. So orders are held until the group has
+ * shown that it heard us lately: our READY of this session, or an own beat that a majority echoed.
+ */
+static bool is_fresh(const struct replica *r, hf_time now)
+{
+    hf_time last = r->beats.newest_echoed;
+
+    if (r->ready_sent.ns > last.ns)
+        last = r->ready_sent;
+    return hf_time_since_ms(now, last) <= r->settings.mute_after_ms;
+}
+
 /* Our orders up to `stable` that are still wanted, each once a session. */
-static void release_orders(struct replica *r)
+void apply_release(struct replica *r, hf_time now)
 {
     uint64_t from = r->released;
     uint32_t count;
+
+    if (r->released == r->stable || !is_fresh(r, now))
+        return;
 
     r->released = r->stable;
     if (!r->owes_all && r->ordered <= from)
@@ -122,7 +138,7 @@ static void release_orders(struct replica *r)
     }
 }
 
-void apply_acked(struct replica *r, struct member *m, uint64_t seq)
+void apply_acked(struct replica *r, struct member *m, uint64_t seq, hf_time now)
 {
     uint64_t stable;
 
@@ -135,5 +151,5 @@ void apply_acked(struct replica *r, struct member *m, uint64_t seq)
         return;
     r->stable = stable;
     outbox_stable(r, stable);
-    release_orders(r);
+    apply_release(r, now);
 }

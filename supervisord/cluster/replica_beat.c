@@ -171,7 +171,9 @@ void beat_delivered(struct replica *r, struct member *m, const struct group_beat
     if (r->stage != STAGE_SYNCED)
         return;
     note_echo(r);
-    apply_acked(r, m, beat->applied);
+    apply_acked(r, m, beat->applied, now);
+    if (r->stage == STAGE_SYNCED)
+        apply_release(r, now);
 }
 
 /* ---- mute peers ---- */

@@ -147,6 +147,7 @@ struct replica {
     /* the transfer */
     bool is_copying;                         /* somebody lacks the state */
     bool has_chosen;                         /* we hold it */
+    hf_time ready_sent;                      /* our READY of this session */
     uint32_t snap_total, snap_at, snap_have; /* donor: next to send; others: received */
 
     /* acknowledgements and effects */
@@ -217,7 +218,8 @@ void sync_conclude(struct replica *r, hf_time now); /* with whoever is ready */
 void apply_step(struct replica *r, bool is_mine, uint64_t cookie); /* r->event, seq filled in */
 void apply_event(struct replica *r, struct member *m, const struct group_header *h,
                  const struct group_event *message, hf_time now);
-void apply_acked(struct replica *r, struct member *m, uint64_t seq);
+void apply_acked(struct replica *r, struct member *m, uint64_t seq, hf_time now);
+void apply_release(struct replica *r, hf_time now);
 void apply_pending_timers(struct replica *r);
 
 /* replica_outbox.c */

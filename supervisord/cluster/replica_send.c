@@ -93,6 +93,7 @@ static void send_ready(struct replica *r, hf_time now)
     struct hf_writer w = begin(r, GROUP_READY);
 
     group_put_ready(&w, &ready);
+    r->ready_sent = now;
     end(r, &w, now);
 }
 
