@@ -34,6 +34,25 @@ static enum hf_code check_whole(const struct config_draft *draft, struct hf_err 
     return HF_OK;
 }
 
+/* A grace that ends before a burst of lost beats does would shoot a healthy host (found by the
+ * simulator with a beat of 5 s, a grace of 3 s and one message in a hundred lost). */
+static enum hf_code check_grace(const struct config_draft *draft, struct hf_err *err)
+{
+    const struct hf_config *config = draft->config;
+    struct config_place grace = draft->timing_given[slot_of(CONFIG_TIMING, "silent_grace")];
+    struct config_place mute = draft->timing_given[slot_of(CONFIG_TIMING, "mute_after")];
+    char grace_text[24], mute_text[24];
+
+    if (config->group.policy.silent_grace_ms >= 2 * config->mute_after_ms)
+        return HF_OK;
+    hf_str_from_ms(config->group.policy.silent_grace_ms, grace_text);
+    hf_str_from_ms(config->mute_after_ms, mute_text);
+    return config_fail(draft, is_given(grace) ? grace : mute, err,
+                       "'silent_grace' is %s with a 'mute_after' of %s: at least twice that, or a "
+                       "few lost messages cost a host",
+                       grace_text, mute_text);
+}
+
 static enum hf_code check_timing(const struct config_draft *draft, struct hf_err *err)
 {
     const struct hf_config *config = draft->config;
@@ -42,7 +61,7 @@ static enum hf_code check_timing(const struct config_draft *draft, struct hf_err
     char beat_text[24], mute_text[24];
 
     if (config->mute_after_ms >= CONFIG_BEATS_MUTE * config->beat_ms)
-        return HF_OK;
+        return check_grace(draft, err);
     hf_str_from_ms(config->beat_ms, beat_text);
     hf_str_from_ms(config->mute_after_ms, mute_text);
     return config_fail(draft, is_given(mute) ? mute : beat, err,

@@ -183,6 +183,12 @@ static const struct fault {
     {SMALL "timing {\n    mute_after: 1499ms\n    beat: 500ms\n}\n",
      ":12:17: 'mute_after' is 1499ms with a 'beat' of 500ms: at least 3 beats, or one lost message "
      "makes a member mute"},
+    {SMALL "timing {\n    silent_grace: 3s\n}\n",
+     ":12:19: 'silent_grace' is 3s with a 'mute_after' of 2s: at least twice that, or a few lost "
+     "messages cost a host"},
+    {SMALL "timing {\n    mute_after: 6s\n}\n",
+     ":12:17: 'silent_grace' is 10s with a 'mute_after' of 6s: at least twice that, or a few lost "
+     "messages cost a host"},
     {SMALL "node n2 {\n    id: 1\n}\n", ":12:9: id 1 is already that of node 'n1', line 5"},
     {CLUSTER NODE1, ":6:20: there is no fence_device 'a'"},
     {SMALL "node n2 {\n    id: 2\n    fence_level_1: bmc-n3\n}\nfence_device bmc-n2 {\n"
@@ -342,7 +348,7 @@ END_TEST
 START_TEST(every_value_lands_where_it_belongs)
 {
     ck_assert_int_eq(parse(CLUSTER
-                           "timing {\n beat: 1s\n mute_after: 3s\n silent_grace: 4s\n"
+                           "timing {\n beat: 1s\n mute_after: 3s\n silent_grace: 6s\n"
                            " startup_grace: 5s\n fence_deadline: 6s\n start_deadline: 7s\n"
                            " stop_deadline: 20s\n stable: 9s\n maintenance_max: 10min\n"
                            " fence_retry: 11s ,12s\n restart_backoff: 0ms\n}\n"
@@ -356,7 +362,7 @@ START_TEST(every_value_lands_where_it_belongs)
     const struct hf_policy *policy = &config.group.policy;
     ck_assert_uint_eq(config.beat_ms, 1000);
     ck_assert_uint_eq(config.mute_after_ms, 3000);
-    ck_assert_uint_eq(policy->silent_grace_ms, 4000);
+    ck_assert_uint_eq(policy->silent_grace_ms, 6000);
     ck_assert_uint_eq(policy->startup_grace_ms, 5000);
     ck_assert_uint_eq(policy->fence_deadline_ms, 6000);
     ck_assert_uint_eq(policy->start_deadline_ms, 7000);

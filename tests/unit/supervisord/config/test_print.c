@@ -238,7 +238,10 @@ static void add_timing(struct hf_rng *rng)
 {
     unsigned beat = 100 + below(rng, 1000);
 
-    add("timing {\n beat: %ums\n mute_after: %ums\n", beat, 3 * beat + below(rng, 10000));
+    unsigned mute = 3 * beat + below(rng, 10000);
+
+    add("timing {\n beat: %ums\n mute_after: %ums\n silent_grace: %ums\n", beat, mute,
+        2 * mute + below(rng, 1000));
     if (below(rng, 2) == 0)
         add(" stop_deadline: %us\n stable: %umin\n", 20 + below(rng, 3000), 1 + below(rng, 1400));
     add(" restart_backoff: 0ms");
