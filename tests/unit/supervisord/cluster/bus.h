@@ -503,18 +503,27 @@ static inline void tell_facts(unsigned i, uint32_t memory_mib, uint64_t cookie)
     ck_assert_int_eq(submit(i, &ev, cookie), HF_OK);
 }
 
-/* Every daemon told its facts and that nothing runs there. */
-static inline void all_ready(void)
+/* Every daemon tells that nothing runs there, as of what it has applied. */
+static inline void all_run_nothing(void)
 {
     for (unsigned i = 0; i < bus.count; i++) {
         struct hf_event ev = {.type = HF_EV_INVENTORY};
 
         if (bus.host[i].r == NULL)
             continue;
-        tell_facts(i, 65536, 0);
+        ev.u.inventory.as_of = engine_as_of(replica_engine(bus.host[i].r));
         ck_assert_int_eq(submit(i, &ev, 0), HF_OK);
     }
     settle();
+}
+
+/* Every daemon told its facts and that nothing runs there. */
+static inline void all_ready(void)
+{
+    for (unsigned i = 0; i < bus.count; i++)
+        if (bus.host[i].r != NULL)
+            tell_facts(i, 65536, 0);
+    all_run_nothing();
 }
 
 static inline struct hf_event add_vm(const char *name, unsigned node)
@@ -533,6 +542,24 @@ static inline struct hf_event add_vm(const char *name, unsigned node)
                                         .xml_bytes = 100};
     snprintf(ev.u.order.def.name, sizeof ev.u.order.def.name, "%s", name);
     return ev;
+}
+
+/* A VM is added at host i and wanted; it is ordered to start when everybody has said that it does
+ * not run there already. */
+static inline void add_and_start(unsigned i, const char *name, unsigned node)
+{
+    struct hf_event ev = add_vm(name, node);
+    const struct engine *e;
+    hf_vm vm;
+
+    ck_assert_int_eq(submit(i, &ev, 1), HF_OK);
+    settle();
+    all_run_nothing();
+    e = replica_engine(bus.host[i].r);
+    vm = engine_vm_by_name(e, name);
+    ck_assert(hf_vm_is(vm));
+    ck_assert_int_eq(engine_vm(e, vm).state, HF_VM_STARTING);
+    ck_assert_uint_eq(engine_vm(e, vm).home.ix, node);
 }
 
 static inline size_t orders(unsigned i, enum hf_effect_type type)

@@ -352,11 +352,9 @@ END_TEST
 
 START_TEST(an_order_is_performed_by_its_actor_alone_and_once)
 {
-    struct hf_event ev = add_vm("v1", 1);
-
     bus_form(3);
     all_ready();
-    ck_assert_int_eq(submit(0, &ev, 1), HF_OK);
+    add_and_start(0, "v1", 1);
     run_ms(1000);
     ck_assert_uint_eq(orders(0, HF_FX_VM_START), 0);
     ck_assert_uint_eq(orders(1, HF_FX_VM_START), 1);
@@ -377,13 +375,11 @@ static bool only_own_ack(const struct item *item, int from, int to)
 
 START_TEST(no_effect_before_a_majority_has_acknowledged_the_order)
 {
-    struct hf_event ev = add_vm("v1", 1);
-
     bus_form(3);
     all_ready();
     run_ms(500);
     bus.drop = only_own_ack;
-    ck_assert_int_eq(submit(0, &ev, 1), HF_OK);
+    add_and_start(0, "v1", 1);
     run_ms(900);
     ck_assert_uint_eq(orders(1, HF_FX_VM_START), 0);
     bus.drop = NULL;
@@ -394,14 +390,11 @@ END_TEST
 
 START_TEST(with_five_nodes_two_acknowledgements_are_not_enough)
 {
-    struct hf_event ev = add_vm("v1", 1);
-
     bus_form(5);
     all_ready();
     run_ms(500);
     bus.drop = nobody_acks;
-    ck_assert_int_eq(submit(0, &ev, 1), HF_OK);
-    settle();
+    add_and_start(0, "v1", 1);
     ck_assert_uint_eq(orders(1, HF_FX_VM_START), 0);
     bus.drop = NULL;
     run_ms(300);
@@ -411,14 +404,11 @@ END_TEST
 
 START_TEST(an_order_not_acknowledged_before_a_cut_is_not_performed_by_the_minority)
 {
-    struct hf_event ev = add_vm("v1", 1);
-
     bus_form(3);
     all_ready();
     run_ms(500);
     bus.drop = only_own_ack;
-    ck_assert_int_eq(submit(1, &ev, 1), HF_OK);
-    settle();
+    add_and_start(1, "v1", 1);
     bus.drop = NULL;
     cut("aba");
     run_ms(5000);
@@ -438,11 +428,9 @@ static struct hf_effect order_no(unsigned i, unsigned nth)
 
 START_TEST(what_is_still_wanted_comes_again_after_a_resync_and_only_once_acknowledged)
 {
-    struct hf_event ev = add_vm("v1", 1);
-
     bus_form(3);
     all_ready();
-    ck_assert_int_eq(submit(0, &ev, 1), HF_OK);
+    add_and_start(0, "v1", 1);
     run_ms(500);
     ck_assert_uint_eq(orders(1, HF_FX_VM_START), 1);
     kill_daemon(2);
@@ -456,11 +444,9 @@ END_TEST
 
 START_TEST(a_restarted_actor_gets_its_orders_again)
 {
-    struct hf_event ev = add_vm("v1", 1);
-
     bus_form(3);
     all_ready();
-    ck_assert_int_eq(submit(0, &ev, 1), HF_OK);
+    add_and_start(0, "v1", 1);
     run_ms(500);
     kill_daemon(1);
     run_ms(300);
@@ -473,14 +459,11 @@ END_TEST
 
 START_TEST(a_timer_is_released_at_once_to_everybody)
 {
-    struct hf_event ev = add_vm("v1", 1);
-
     bus_form(3);
     all_ready();
     run_ms(500);
     bus.drop = nobody_acks;
-    ck_assert_int_eq(submit(0, &ev, 1), HF_OK);
-    settle();
+    add_and_start(0, "v1", 1);
     for (unsigned i = 0; i < 3; i++) {
         ck_assert_uint_eq(orders(i, HF_FX_VM_START), 0);
         ck_assert_uint_ge(orders(i, HF_FX_TIMER), 1);

@@ -83,6 +83,32 @@ static inline void fake_host_gone(uint8_t n)
     fake_members();
 }
 
+/* What runs on the node by the engine's own account, as of now. */
+static inline void fake_inventory(uint8_t n)
+{
+    struct hf_event ev;
+
+    memset(&ev, 0, sizeof ev);
+    ev.from = (hf_node){n};
+    ev.type = HF_EV_INVENTORY;
+    ev.u.inventory.as_of = engine_as_of(f.engine);
+    for (uint16_t i = 0; i < HF_VMS_MAX; i++) {
+        struct hf_vm_view vm = engine_vm(f.engine, (hf_vm){i});
+
+        if (vm.is_used && hf_node_same(vm.home, ev.from))
+            ev.u.inventory.vm[ev.u.inventory.count++] = (struct hf_vm_seen){vm.uid, vm.start_no};
+    }
+    fake_step(&ev);
+}
+
+/* Every node here tells what runs on it: a new VM is started when none has it already. */
+static inline void fake_inventories(void)
+{
+    for (uint8_t n = 0; n < 3; n++)
+        if (hf_nodes_has(engine_group(f.engine).present, (hf_node){n}))
+            fake_inventory(n);
+}
+
 static inline void fake_ready(uint8_t n)
 {
     struct hf_event ev;
@@ -94,10 +120,7 @@ static inline void fake_ready(uint8_t n)
     ev.u.facts.cores = 16;
     ev.u.facts.vm_watch_known = ev.u.facts.link_fit = ev.u.facts.config_same = true;
     fake_step(&ev);
-    memset(&ev, 0, sizeof ev);
-    ev.from = (hf_node){n};
-    ev.type = HF_EV_INVENTORY;
-    fake_step(&ev);
+    fake_inventory(n);
 }
 
 /* Report that the live order of this kind ended like that; false: there is none. */
@@ -139,7 +162,7 @@ static inline void fake_order_step(enum hf_order_type type, hf_node node, const 
     fake_step(&ev);
 }
 
-static inline void fake_add_vm(const char *name, bool wants_run)
+static inline void fake_add(const struct hf_vm_def *def, bool wants_run)
 {
     struct hf_event ev;
 
@@ -148,16 +171,24 @@ static inline void fake_add_vm(const char *name, bool wants_run)
     ev.u.order.type = HF_ORDER_VM_ADD;
     ev.u.order.node = HF_NO_NODE;
     ev.u.order.wants_run = wants_run;
-    ev.u.order.def = (struct hf_vm_def){.memory_mib = 4096,
-                                        .priority = 100,
-                                        .preferred = HF_NO_NODE,
-                                        .restarts_here = 2,
-                                        .restarts_max = 4,
-                                        .stop_grace_ms = 5000,
-                                        .xml_bytes = 100};
-    (void)hf_str_copy(ev.u.order.def.name, sizeof ev.u.order.def.name, name);
+    ev.u.order.def = *def;
     (void)hf_str_copy(ev.u.order.who, sizeof ev.u.order.who, "uid-1000");
-    fake_step(&ev);
+    ck_assert(fake_step(&ev)->applied);
+    fake_inventories();
+}
+
+static inline void fake_add_vm(const char *name, bool wants_run)
+{
+    struct hf_vm_def def = {.memory_mib = 4096,
+                            .priority = 100,
+                            .preferred = HF_NO_NODE,
+                            .restarts_here = 2,
+                            .restarts_max = 4,
+                            .stop_grace_ms = 5000,
+                            .xml_bytes = 100};
+
+    (void)hf_str_copy(def.name, sizeof def.name, name);
+    fake_add(&def, wants_run);
 }
 
 /* "a" runs on n1, "b" on n2: the engine fences only a node whose death somebody waits for. */

@@ -230,19 +230,13 @@ END_TEST
 
 START_TEST(an_unplaceable_vm_names_the_rule_per_node)
 {
-    struct hf_event ev;
+    struct hf_vm_def huge = {.name = "huge",
+                             .memory_mib = 1u << 20,
+                             .xml_bytes = 1,
+                             .preferred = HF_NO_NODE,
+                             .restarts_max = 1};
 
-    memset(&ev, 0, sizeof ev);
-    ev.type = HF_EV_ORDER;
-    ev.u.order.type = HF_ORDER_VM_ADD;
-    ev.u.order.node = HF_NO_NODE;
-    ev.u.order.wants_run = true;
-    ev.u.order.def = (struct hf_vm_def){.name = "huge",
-                                        .memory_mib = 1u << 20,
-                                        .xml_bytes = 1,
-                                        .preferred = HF_NO_NODE,
-                                        .restarts_max = 1};
-    fake_step(&ev);
+    fake_add(&huge, true);
     ck_assert(needs("huge", "error",
                     "n1 rule 6: not enough memory; n2 rule 6: not enough memory; n3 rule 6",
                     "holdfast why huge"));

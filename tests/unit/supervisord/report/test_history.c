@@ -223,6 +223,7 @@ START_TEST(a_removed_vm_keeps_its_name_in_the_record)
 {
     struct hf_event step;
     static struct engine_out stepped;
+    uint64_t added;
 
     memset(&step, 0, sizeof step);
     step.seq = engine_seq(e) + 1;
@@ -247,8 +248,21 @@ START_TEST(a_removed_vm_keeps_its_name_in_the_record)
     ck_assert(stepped.applied);
     history_step(h, e, &step, &stepped, &now);
     ck_assert_str_eq(last()->name, "trade1");
+    added = last()->seq;
+    for (uint8_t n = 0; n < 3; n++) { /* it runs nowhere by hand: only then it can be removed */
+        memset(&step, 0, sizeof step);
+        step.seq = engine_seq(e) + 1;
+        step.from = (hf_node){n};
+        step.type = HF_EV_INVENTORY;
+        step.u.inventory.as_of = engine_as_of(e);
+        engine_step(e, &step, &stepped);
+        history_step(h, e, &step, &stepped, &now);
+    }
+    memset(&step, 0, sizeof step);
     step.seq = engine_seq(e) + 1;
+    step.type = HF_EV_ORDER;
     step.u.order.type = HF_ORDER_VM_REMOVE;
+    step.u.order.node = HF_NO_NODE;
     step.u.order.uid = 1;
     engine_step(e, &step, &stepped);
     ck_assert(stepped.applied);
@@ -256,6 +270,8 @@ START_TEST(a_removed_vm_keeps_its_name_in_the_record)
     ck_assert_str_eq(last()->name, "trade1");
     ck_assert_int_eq(last()->why, HF_WHY_REMOVED);
     ck_assert_str_eq(history_at(h, last()->seq - 1)->name, "trade1");
+    ck_assert_str_eq(history_at(h, added)->name, "trade1");
+    ck_assert_int_eq(history_at(h, added)->why, HF_WHY_ADDED);
 }
 END_TEST
 
