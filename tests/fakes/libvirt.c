@@ -279,6 +279,11 @@ static enum virt_code probe(void *self, void *conn, const char *name, struct hf_
 
 /* ---- the test's side ---- */
 
+void fake_name(char name[HF_NAME_MAX + 1], unsigned nth)
+{
+    (void)snprintf(name, HF_NAME_MAX + 1, "mq-%d-%u", (int)getpid(), nth);
+}
+
 void fake_open(struct fake_libvirt *fake, const char *folder, struct virt *virt)
 {
     *fake = (struct fake_libvirt){.qemus_count = 0};

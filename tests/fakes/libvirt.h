@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "agents/vm/libvirt.h"
+#include "supervisord/model/limits.h"
 
 enum fake_mode {
     FAKE_OK = 0,
@@ -37,6 +38,9 @@ struct fake_libvirt {
     pid_t qemu[FAKE_QEMUS_MAX];
 };
 
+/* The nth VM's name, one that no other test on this machine has: a VM is looked for by its name
+ * among all processes of the host. */
+void fake_name(char name[HF_NAME_MAX + 1], unsigned nth);
 /* folder exists. */
 void fake_open(struct fake_libvirt *fake, const char *folder, struct virt *virt);
 /* Ends and reaps every qemu. */

@@ -22,6 +22,8 @@ static struct agent_rig rig;
 static struct fake_libvirt fake;
 static struct vm_agent vms;
 static char ledger[96];
+static char mq1[HF_NAME_MAX + 1], mq2[HF_NAME_MAX + 1], mq3[HF_NAME_MAX + 1]; /* the VMs */
+static char domain[200], marked[400]; /* the first: its XML, its status file of start 7 */
 static struct virt virt;
 
 /* An agent over what is there. */
@@ -39,8 +41,23 @@ static void open_agent(void)
     ck_assert_int_eq(vm_open(&vms, rig.agent, &err), HF_OK);
 }
 
+/* The status file that libvirt would write of the first VM at that start. */
+static void status_of(char out[400], uint32_t start_no)
+{
+    snprintf(out, 400,
+             "<domstatus><domain><name>%s</name><metadata>"
+             "<hf:start xmlns:hf='urn:holdfast:start:1' no='%u' uid='1'/>"
+             "</metadata></domain></domstatus>",
+             mq1, start_no);
+}
+
 static void setup(void)
 {
+    fake_name(mq1, 1);
+    fake_name(mq2, 2);
+    fake_name(mq3, 3);
+    snprintf(domain, sizeof domain, "<domain type='qemu'><name>%s</name></domain>", mq1);
+    status_of(marked, 7);
     render_init();
     rig_open(&rig);
     fake_open(&fake, rig.folder, &virt);
@@ -83,7 +100,7 @@ static void teardown(void)
 
 static void send_list(void)
 {
-    static const char *const names[] = {"mq-1", "mq-2"};
+    const char *const names[] = {mq1, mq2};
     struct hf_report r = {.kind = HF_REPORT_VMS};
 
     for (unsigned i = 0; i < 2; i++) {
@@ -110,8 +127,6 @@ static struct hf_report begin(void)
     return rig_await(&rig, K(INVENTORY));
 }
 
-static const char domain[] = "<domain type='qemu'><name>mq-1</name></domain>";
-
 static struct hf_report start_order(uint64_t seq, uint32_t start_no, uint32_t deadline_ms)
 {
     struct hf_report r = {.kind = HF_REPORT_START};
@@ -121,7 +136,7 @@ static struct hf_report start_order(uint64_t seq, uint32_t start_no, uint32_t de
     r.u.start.start_no = start_no;
     r.u.start.deadline_ms = deadline_ms;
     r.u.start.memory_mib = 64;
-    strcpy(r.u.start.name, "mq-1");
+    strcpy(r.u.start.name, mq1);
     r.u.start.xml = hf_digest_of(domain, strlen(domain));
     return r;
 }
@@ -154,7 +169,7 @@ static struct hf_report stop(uint64_t seq, uint32_t grace_ms, uint32_t deadline_
     r.u.stop.start_no = 1;
     r.u.stop.grace_ms = grace_ms;
     r.u.stop.deadline_ms = deadline_ms;
-    strcpy(r.u.stop.name, "mq-1");
+    strcpy(r.u.stop.name, mq1);
     rig_send(&rig, &r, -1);
     r = rig_await(&rig, K(DONE));
     ck_assert_uint_eq(r.u.done.token.seq, seq);
@@ -289,6 +304,24 @@ START_TEST(a_hung_start_is_given_up_and_its_late_process_is_told_and_stopped)
 }
 END_TEST
 
+/* A stamp tells the group which of its decisions the inventory was made after. */
+START_TEST(an_inventory_hands_back_the_stamp_of_the_newest_question)
+{
+    struct hf_report r = {.kind = HF_REPORT_ASK};
+
+    ck_assert_uint_eq(begin().u.inventory.as_of, 0); /* nobody has asked */
+    r.u.ask.as_of = 0x123456789abcdef0u;
+    rig_send(&rig, &r, -1);
+    ck_assert_uint_eq(rig_await(&rig, K(INVENTORY)).u.inventory.as_of, 0x123456789abcdef0u);
+    r.u.ask.as_of = 7; /* another lineage: it need not be a larger number */
+    rig_send(&rig, &r, -1);
+    ck_assert_uint_eq(rig_await(&rig, K(INVENTORY)).u.inventory.as_of, 7);
+    rig_restart(&rig, HF_AGENT_VM); /* another daemon: what was asked before is not its stamp */
+    send_list();
+    ck_assert_uint_eq(rig_await(&rig, K(INVENTORY)).u.inventory.as_of, 0);
+}
+END_TEST
+
 /* An inventory without it would let the group start it elsewhere while libvirt makes it here. */
 START_TEST(an_inventory_waits_for_a_start_that_is_under_way)
 {
@@ -342,10 +375,10 @@ START_TEST(an_end_on_purpose_is_told_from_a_crash)
     };
     pid_t pid = running();
 
-    fake_event(&fake, cases[_i].before, "mq-1");
+    fake_event(&fake, cases[_i].before, mq1);
     ck_assert_int_eq(kill(pid, SIGTERM), 0);
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
-    fake_event(&fake, cases[_i].after, "mq-1");
+    fake_event(&fake, cases[_i].after, mq1);
     ck_assert_int_eq(rig_await(&rig, K(VM)).u.vm.seen, cases[_i].seen);
 }
 END_TEST
@@ -353,7 +386,7 @@ END_TEST
 START_TEST(a_late_word_of_an_earlier_instance_changes_nothing)
 {
     running();
-    fake_event(&fake, VIRT_EV_STOPPED_DESTROYED, "mq-1");
+    fake_event(&fake, VIRT_EV_STOPPED_DESTROYED, mq1);
     ck_assert(rig_is_quiet(&rig, K(VM), 100));
 }
 END_TEST
@@ -431,16 +464,17 @@ START_TEST(after_the_daemon_s_death_the_truth_and_the_results_are_told_again)
 }
 END_TEST
 
+static const char by_hand[] = "<domstatus><domain></domain></domstatus>"; /* no start of ours */
+
 START_TEST(what_runs_already_is_found_with_its_start_number)
 {
     struct hf_report r;
+    char status[400];
 
-    (void)fake_qemu(&fake, "mq-1",
-                    "<domstatus><domain><name>mq-1</name><metadata>"
-                    "<hf:start xmlns:hf='urn:holdfast:start:1' no='41' uid='1'/>"
-                    "</metadata></domain></domstatus>");
-    (void)fake_qemu(&fake, "mq-2", "<domstatus><domain><name>mq-2</name></domain></domstatus>");
-    (void)fake_qemu(&fake, "mq-3", NULL);
+    status_of(status, 41);
+    (void)fake_qemu(&fake, mq1, status);
+    (void)fake_qemu(&fake, mq2, by_hand);
+    (void)fake_qemu(&fake, mq3, NULL);
     r = begin();
     ck_assert_uint_eq(r.u.inventory.count, 2);
     ck_assert_uint_eq(r.u.inventory.vm[0].start_no, 41);
@@ -453,8 +487,8 @@ START_TEST(a_start_by_hand_is_noticed)
     struct hf_report r;
 
     begin();
-    (void)fake_qemu(&fake, "mq-2", "<domstatus><domain><name>mq-2</name></domain></domstatus>");
-    fake_event(&fake, VIRT_EV_STARTED, "mq-2");
+    (void)fake_qemu(&fake, mq2, by_hand);
+    fake_event(&fake, VIRT_EV_STARTED, mq2);
     r = rig_await(&rig, K(VM));
     ck_assert_uint_eq(r.u.vm.uid, 2);
     ck_assert_uint_eq(r.u.vm.start_no, 0);
@@ -496,10 +530,10 @@ END_TEST
 
 static void remember(uint32_t start_no, enum ledger_state state, struct qemu driver)
 {
-    struct ledger_entry entry = {
-        .uid = 1, .start_no = start_no, .state = state, .driver = driver, .name = "mq-1"};
+    struct ledger_entry entry = {.uid = 1, .start_no = start_no, .state = state, .driver = driver};
     struct hf_err err;
 
+    strcpy(entry.name, mq1);
     ck_assert_int_eq(ledger_write(ledger, &entry, &err), HF_OK);
 }
 
@@ -524,10 +558,6 @@ static void begin_after_death(struct qemu driver)
         ;
     send_list();
 }
-
-static const char marked[] = "<domstatus><domain><name>mq-1</name><metadata>"
-                             "<hf:start xmlns:hf='urn:holdfast:start:1' no='7' uid='1'/>"
-                             "</metadata></domain></domstatus>";
 
 static void end_process(pid_t pid)
 {
@@ -627,7 +657,7 @@ START_TEST(a_process_of_a_dead_agent_s_create_is_adopted)
     begin_after_death((struct qemu){0});
     send_start(&order, domain);
     ck_assert(rig_is_quiet(&rig, K(INVENTORY) | K(DONE), 100));
-    (void)fake_qemu(&fake, "mq-1", marked);
+    (void)fake_qemu(&fake, mq1, marked);
     r = rig_await(&rig, K(DONE) | K(INVENTORY));
     if (r.kind == HF_REPORT_INVENTORY)
         r = rig_await(&rig, K(DONE));
@@ -649,10 +679,10 @@ START_TEST(a_stop_ends_what_a_dead_agent_s_create_makes)
     r.u.stop.uid = 1;
     r.u.stop.start_no = 7;
     r.u.stop.deadline_ms = 6000;
-    strcpy(r.u.stop.name, "mq-1");
+    strcpy(r.u.stop.name, mq1);
     rig_send(&rig, &r, -1);
     ck_assert(rig_is_quiet(&rig, K(INVENTORY) | K(DONE), 100));
-    pid = fake_qemu(&fake, "mq-1", marked);
+    pid = fake_qemu(&fake, mq1, marked);
     r = rig_await(&rig, K(DONE));
     ck_assert_int_eq(r.u.done.outcome, HF_OUT_DONE);
     ck_assert(!is_alive(pid));
@@ -741,8 +771,7 @@ START_TEST(a_call_that_broke_off_proves_nothing_until_it_is_settled)
 }
 END_TEST
 
-HF_TEST_MAIN_WITH("agents/vm", setup, teardown,
-                  HF_CASE(a_start_tells_its_phases_and_the_process),
+HF_TEST_MAIN_WITH("agents/vm", setup, teardown, HF_CASE(a_start_tells_its_phases_and_the_process),
                   HF_CASE(the_same_start_twice_makes_one_process),
                   HF_CASE(another_start_of_a_running_vm_is_neither_done_nor_refused),
                   HF_CASE(a_refused_start_is_refused_and_a_wrong_xml_never_reaches_libvirt),
@@ -750,6 +779,7 @@ HF_TEST_MAIN_WITH("agents/vm", setup, teardown,
                   HF_CASE(a_connection_that_breaks_in_a_start_is_not_known),
                   HF_CASE(a_start_waits_until_libvirt_lets_go_of_the_last_instance),
                   HF_CASE(a_hung_start_is_given_up_and_its_late_process_is_told_and_stopped),
+                  HF_CASE(an_inventory_hands_back_the_stamp_of_the_newest_question),
                   HF_CASE(an_inventory_waits_for_a_start_that_is_under_way),
                   HF_CASE(a_killed_qemu_is_a_crash_at_once),
                   HF_LOOP(an_end_on_purpose_is_told_from_a_crash, 0, 6),
