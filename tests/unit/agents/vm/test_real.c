@@ -465,6 +465,7 @@ int main(int argc, char **argv)
     pid_t first;
     int status;
 
+    (void)signal(SIGPIPE, SIG_IGN); /* as the agent's main() does: libvirtd is killed here */
     if (argc == 4 && strcmp(argv[1], "client") == 0)
         return be_client(argv[2], argv[3]);
     if (geteuid() != 0 || access(LIBVIRTD, X_OK) != 0 || access(QEMU, X_OK) != 0 ||
