@@ -143,8 +143,8 @@ void daemon_act_ports(struct daemon *d, struct act_ports *ports);
 void daemon_agents_ports(struct daemon *d, struct agents_ports *ports);
 void daemon_ctl_ports(struct daemon *d, struct ctl_ports *ports);
 
-/* daemon_log.c: one line per change */
-void daemon_log_changes(const struct engine *e, const struct hf_event *ev,
+/* daemon_log.c: one line per change. The history has seen this step: it knows who was removed. */
+void daemon_log_changes(const struct engine *e, const struct history *h, const struct hf_event *ev,
                         const struct engine_out *out);
 
 /* daemon_loop.c: descriptors and deadlines */

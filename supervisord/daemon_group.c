@@ -37,7 +37,7 @@ static void stepped(void *user, const struct engine *e, const struct hf_event *e
     daemon_now(&when);
     journal_step(d->journal, e, ev, out, when.boot);
     history_step(d->history, e, ev, out, &when);
-    daemon_log_changes(e, ev, out);
+    daemon_log_changes(e, d->history, ev, out);
     act_stepped(d->act, ev, out, when.boot);
     if (out->applied && names_contents(ev))
         daemon_named(d, when.boot);
@@ -450,12 +450,27 @@ static void link_deliver(void *user, uint32_t nodeid, uint32_t pid, const uint8_
     daemon_flush(d, hf_clock_now()); /* an answer must not wait for the messages behind this one */
 }
 
+/* A number and the dot behind it, if any. False: no number. *at moves on. */
+static bool take_number(const char **at, unsigned long *number)
+{
+    char *end;
+
+    if (**at < '0' || **at > '9')
+        return false;
+    *number = strtoul(*at, &end, 10); /* beyond all bounds: ULONG_MAX, new enough */
+    *at = *end == '.' ? end + 1 : end;
+    return true;
+}
+
+/* "3.1.7", "3.1.7.4-ab12" */
 static bool version_is_fit(const char *text)
 {
-    unsigned major = 0, minor = 0, patch = 0;
+    unsigned long major = 0, minor = 0, patch = 0;
 
-    if (sscanf(text, "%u.%u.%u", &major, &minor, &patch) < 2)
+    if (!take_number(&text, &major) || text[-1] != '.' || !take_number(&text, &minor))
         return false;
+    if (text[-1] == '.')
+        (void)take_number(&text, &patch);
     /* Before 3.1.6 recovery could lose or damage messages and take the group down (e7a82370). */
     return major > 3 || (major == 3 && (minor > 1 || (minor == 1 && patch >= 6)));
 }

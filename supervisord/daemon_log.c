@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "supervisord/base/log.h"
+#include "supervisord/base/str.h"
 #include "supervisord/daemon.h"
 #include "supervisord/model/names.h"
 
@@ -20,15 +21,16 @@ static enum hf_level vm_level(const struct hf_change *c)
     return HF_LOG_INFO;
 }
 
-static void vm_line(const struct engine *e, const struct hf_change *c, uint64_t seq)
+static void vm_line(const struct engine *e, const struct history *h, const struct hf_change *c,
+                    uint64_t seq)
 {
-    struct hf_vm_view vm = engine_vm(e, (hf_vm){c->ix});
+    const char *known = history_vm_name(h, c->ix, c->uid); /* also if removed in this very step */
     char name[HF_NAME_MAX + 1];
 
-    if (vm.is_used && vm.uid == c->uid)
-        (void)snprintf(name, sizeof name, "%s", vm.def->name);
+    if (known != NULL)
+        (void)hf_str_copy(name, sizeof name, known);
     else
-        (void)snprintf(name, sizeof name, "#%u", c->uid); /* removed in this very step */
+        (void)snprintf(name, sizeof name, "#%u", c->uid);
     if (c->was == c->now) {
         hf_log(vm_level(c), "vm=%s node=%s %s: %s (seq %llu)", name, node_name(e, c->node.ix),
                hf_vm_state_name((enum hf_vm_state)c->now), hf_reason_text(c->why),
@@ -60,7 +62,7 @@ static void node_line(const struct engine *e, const struct hf_change *c, uint64_
            (unsigned long long)seq);
 }
 
-void daemon_log_changes(const struct engine *e, const struct hf_event *ev,
+void daemon_log_changes(const struct engine *e, const struct history *h, const struct hf_event *ev,
                         const struct engine_out *out)
 {
     for (uint32_t i = 0; i < out->changes_count; i++) {
@@ -68,7 +70,7 @@ void daemon_log_changes(const struct engine *e, const struct hf_event *ev,
 
         switch (c->subject) {
         case HF_SUBJECT_VM:
-            vm_line(e, c, ev->seq);
+            vm_line(e, h, c, ev->seq);
             break;
         case HF_SUBJECT_NODE:
             node_line(e, c, ev->seq);

@@ -90,6 +90,13 @@ bool history_since(const struct history *h, enum hf_subject subject, uint16_t ix
     return true;
 }
 
+const char *history_vm_name(const struct history *h, uint16_t ix, hf_vm_uid uid)
+{
+    const struct track *track = track_look(h, HF_SUBJECT_VM, ix);
+
+    return track != NULL && track->uid == uid && track->name[0] != '\0' ? track->name : NULL;
+}
+
 uint64_t history_incident(const struct history *h, enum hf_subject subject, uint16_t ix)
 {
     const struct track *track = track_look(h, subject, ix);

@@ -113,6 +113,9 @@ struct history_since {
 };
 bool history_since(const struct history *h, enum hf_subject subject, uint16_t ix,
                    struct history_since *since);
+/* The name that the VM in this slot has, or had when it was removed; NULL: not known, or the slot
+ * is another VM's by now. Valid until the next record. */
+const char *history_vm_name(const struct history *h, uint16_t ix, hf_vm_uid uid);
 /* The incident that a node or VM slot is in; 0 = none. */
 uint64_t history_incident(const struct history *h, enum hf_subject subject, uint16_t ix);
 

@@ -57,7 +57,7 @@ struct journal_status {
 
 /* Starts the thread. A directory that cannot be written is not an error here but a broken journal.
  */
-enum hf_code journal_open(struct journal **j, const struct journal_settings *settings,
+enum hf_code journal_open(struct journal **out, const struct journal_settings *settings,
                           struct hf_err *err);
 /* Waits at most wait_ms for what is queued, then abandons it (a hung disk must not stop a
  * shutdown). NULL is fine. */

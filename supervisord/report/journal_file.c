@@ -82,12 +82,11 @@ static void remove_oldest(const char *state_directory, uint32_t kept)
 static unsigned next_number(const char *state_directory)
 {
     char names[1][64];
-    unsigned number = 0;
+    uint64_t number = 0;
 
-    if (journal_list(state_directory, names, 1) == 1 &&
-        sscanf(names[0], "journal-%8u-", &number) != 1)
-        number = 0;
-    return number + 1;
+    if (journal_list(state_directory, names, 1) == 1)
+        (void)journal_file_number(names[0], &number);
+    return (unsigned)number + 1;
 }
 
 static enum hf_code put_header(struct journal_file *f, struct hf_err *err)

@@ -3,6 +3,7 @@
 #ifndef SUPERVISORD_REPORT_JOURNAL_FILE_H
 #define SUPERVISORD_REPORT_JOURNAL_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,8 @@ struct journal_file {
     uint64_t len;
 };
 
+/* The number in the name of a journal's file; false: no such name, *number is untouched. */
+bool journal_file_number(const char *name, uint64_t *number);
 /* CRC32C of a sealed record: everything but the CRC field itself. len >= JOURNAL_RECORD_HEAD. */
 uint32_t journal_crc(const uint8_t *record, size_t len);
 

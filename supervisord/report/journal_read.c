@@ -145,14 +145,18 @@ void journal_read_close(struct journal_reader *r)
 
 /* ---- the directory ---- */
 
-static bool name_is_ours(const char *name)
+bool journal_file_number(const char *name, uint64_t *number)
 {
-    unsigned number;
-    unsigned long long seq;
-    int end = 0;
+    enum { HEAD = sizeof "journal-" - 1, DIGITS = 8 };
+    char digits[DIGITS + 1];
+    uint64_t seq;
 
-    return strlen(name) < 64 && sscanf(name, "journal-%8u-%llu%n", &number, &seq, &end) == 2 &&
-           name[end] == '\0';
+    if (strlen(name) >= 64 || strncmp(name, "journal-", HEAD) != 0)
+        return false;
+    (void)hf_str_copy(digits, sizeof digits, name + HEAD);
+    return strlen(digits) == DIGITS && name[HEAD + DIGITS] == '-' &&
+           hf_str_to_u64(name + HEAD + DIGITS + 1, UINT64_MAX, &seq) &&
+           hf_str_to_u64(digits, 99999999, number);
 }
 
 static int newest_first(const void *a, const void *b)
@@ -165,6 +169,7 @@ size_t journal_list(const char *state_directory, char (*names)[64], size_t cap)
     enum { SEEN_MAX = 4096 };
     char path[400], (*all)[64] = NULL;
     const struct dirent *entry;
+    uint64_t number;
     size_t count = 0;
     DIR *directory;
 
@@ -174,7 +179,7 @@ size_t journal_list(const char *state_directory, char (*names)[64], size_t cap)
         return 0;
     all = calloc(SEEN_MAX, sizeof *all);
     while (all != NULL && count < SEEN_MAX && (entry = readdir(directory)) != NULL)
-        if (name_is_ours(entry->d_name))
+        if (journal_file_number(entry->d_name, &number))
             (void)hf_str_copy(all[count++], sizeof *all, entry->d_name);
     closedir(directory);
     if (all == NULL)

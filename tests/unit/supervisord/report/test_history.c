@@ -270,6 +270,9 @@ START_TEST(a_removed_vm_keeps_its_name_in_the_record)
     ck_assert_str_eq(last()->name, "trade1");
     ck_assert_int_eq(last()->why, HF_WHY_REMOVED);
     ck_assert_str_eq(history_at(h, last()->seq - 1)->name, "trade1");
+    ck_assert_str_eq(history_vm_name(h, last()->ix, 1), "trade1"); /* for the log's line */
+    ck_assert_ptr_null(history_vm_name(h, last()->ix, 2));
+    ck_assert_ptr_null(history_vm_name(h, HF_VMS_MAX, 1));
     ck_assert_str_eq(history_at(h, added)->name, "trade1");
     ck_assert_int_eq(history_at(h, added)->why, HF_WHY_ADDED);
 }

@@ -99,11 +99,17 @@ END_TEST
 
 START_TEST(other_files_in_the_directory_do_not_disturb)
 {
+    static const char *const others[] = {"journal-99999999-1.old", "journal-99999999-",
+                                         "journal-99999999", "journal-9-1", "journal-999999999-1",
+                                         "journal-9999999 -1", "journal-+9999999-1", "journal-",
+                                         "journal-99999999-99999999999999999999", "journal"};
     char path[256];
 
     disk_fill(3);
-    snprintf(path, sizeof path, "%s/journal/journal-99999999-1.old", disk_state);
-    ck_assert_int_ge(open(path, O_CREAT | O_WRONLY, 0600), 0);
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
+        snprintf(path, sizeof path, "%s/journal/%s", disk_state, others[i]);
+        ck_assert_int_ge(open(path, O_CREAT | O_WRONLY, 0600), 0);
+    }
     snprintf(path, sizeof path, "%s/journal/journal-99999999-1", disk_state);
     ck_assert_int_eq(mkdir(path, 0700), 0);
     ck_assert_int_eq(store_read(disk_state, &found, &err), HF_OK);
