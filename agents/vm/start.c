@@ -30,6 +30,13 @@ static void give_up(struct vm_agent *v, struct vm *vm, hf_time now, const char *
         vm_tell(v, vm, HF_SEEN_RUNNING); /* paused perhaps, but it is there */
 }
 
+static void stay_paused(struct vm_agent *v, struct vm *vm, hf_time now)
+{
+    hf_warning("vm=%s start %u was taken back when its process was there: it stays paused",
+               vm->name, (unsigned)vm->start.start_no);
+    give_up(v, vm, now, "it was taken back and stays paused");
+}
+
 /* Refused if it is certain that nothing runs, given up otherwise. */
 static void refuse(struct vm_agent *v, struct vm *vm, hf_time now, const char *why)
 {
@@ -202,6 +209,7 @@ void start_begin(struct vm_agent *v, const struct hf_report *report, int ride, h
         begin(v, vm, report, ride, now);
     } else if (vm->start.start_no == report->u.start.start_no) {
         vm->start.token = report->u.start.token; /* the same order, asked for again */
+        vm->start.is_dropped = false;
     } else {
         vm_done(v, report->u.start.token, HF_OUT_GAVE_UP, now, now,
                 "start %u of this VM is under way", (unsigned)vm->start.start_no);
@@ -237,7 +245,10 @@ static void created(struct vm_agent *v, struct vm *vm, hf_time now)
     }
     vm->start_no = vm->start.start_no;
     vm_progress(v, vm->start.token, HF_PROGRESS_QEMU_RUNNING, vm->qemu.pid);
-    submit_resume(v, vm, now);
+    if (vm->start.is_dropped)
+        stay_paused(v, vm, now);
+    else
+        submit_resume(v, vm, now);
 }
 
 static void answer_create(struct vm_agent *v, struct vm *vm, const struct note *note, hf_time now)
@@ -248,7 +259,7 @@ static void answer_create(struct vm_agent *v, struct vm *vm, const struct note *
         break;
     case VIRT_ACTIVE:
         vm_look_file(v, vm, now);
-        if (vm->life == VM_ON) {
+        if (vm->life == VM_ON || vm->start.is_dropped) {
             give_up(v, vm, now, note->why);
             break;
         }
@@ -339,12 +350,14 @@ static bool take_back(struct vm_agent *v, struct vm *vm)
     return true;
 }
 
-bool start_drop(struct vm_agent *v, struct vm *vm)
+void start_drop(struct vm_agent *v, struct vm *vm, hf_time now)
 {
-    if (!take_back(v, vm))
-        return false;
-    end(vm);
-    return true;
+    if (take_back(v, vm))
+        end(vm);
+    else if (vm->start.step == START_RESUMING && pool_withdraw(v->pool, vm->start.job))
+        stay_paused(v, vm, now);
+    else
+        vm->start.is_dropped = true; /* a resume that a worker has cannot be taken back */
 }
 
 void start_yield(struct vm_agent *v, struct vm *vm, hf_time now)

@@ -600,14 +600,14 @@ static void joined(void *user, hf_time now)
     v->wants_inventory = true;
 }
 
-static void drop(struct vm_agent *v, struct hf_token token)
+static void drop(struct vm_agent *v, struct hf_token token, hf_time now)
 {
     for (size_t i = 0; i < HF_VMS_MAX; i++) {
         struct vm *vm = &v->vm[i];
 
         if (vm->is_used && vm->start.step != START_NONE &&
             hf_token_same(vm->start.token, token)) {
-            (void)start_drop(v, vm);
+            start_drop(v, vm, now);
             tidy(v, vm);
         }
     }
@@ -633,7 +633,7 @@ static void told(void *user, const struct hf_report *report, int ride, hf_time n
         v->wants_inventory = true;
         break;
     case HF_REPORT_DROP:
-        drop(v, report->u.drop.token);
+        drop(v, report->u.drop.token, now);
         break;
     case HF_REPORT_FENCE:
     case HF_REPORT_HELLO:

@@ -43,6 +43,7 @@ struct start_order {
     hf_time received, deadline, retry_at;
     uint64_t job;
     bool is_requested; /* told once, whatever is tried again */
+    bool is_dropped;   /* too late to forget it, but what it makes must not run */
     char *xml; /* checked and marked; malloc'ed */
 };
 
@@ -158,8 +159,9 @@ void start_retry(struct vm_agent *v, struct vm *vm, hf_time now);
 void start_settled(struct vm_agent *v, struct vm *vm, hf_time now);
 /* Its call to libvirt begins. */
 void start_called(struct vm_agent *v, struct vm *vm, const struct note *note);
-/* Not begun yet: forgotten, true. */
-bool start_drop(struct vm_agent *v, struct vm *vm);
+/* Nobody wants it any more. Forgotten if it has not begun; else its process stays paused, unless
+ * the same start is ordered again. */
+void start_drop(struct vm_agent *v, struct vm *vm, hf_time now);
 /* A stop takes over. */
 void start_yield(struct vm_agent *v, struct vm *vm, hf_time now);
 hf_time start_tick(struct vm_agent *v, struct vm *vm, hf_time now);

@@ -526,6 +526,55 @@ START_TEST(a_start_not_begun_is_forgotten_when_dropped)
 }
 END_TEST
 
+/* Its order is gone: perhaps it was placed elsewhere since. */
+START_TEST(a_start_dropped_while_libvirt_makes_it_is_not_resumed)
+{
+    struct hf_report drop = {.kind = HF_REPORT_DROP}, order = start_order(5, 1, 5000), r;
+
+    begin();
+    fake_set(&fake, &fake.create, FAKE_HANG);
+    send_start(&order, domain);
+    while (fake_count(&fake, &fake.creates) == 0)
+        ck_assert(rig_is_quiet(&rig, K(DONE), 5));
+    drop.u.drop.token = order.u.start.token;
+    rig_send(&rig, &drop, -1);
+    ck_assert(rig_is_quiet(&rig, K(DONE) | K(VM), 50)); /* it is read before libvirt goes on */
+    fake_release(&fake);
+    r = rig_await(&rig, K(DONE));
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_GAVE_UP);
+    r = rig_await(&rig, K(VM));
+    ck_assert_int_eq(r.u.vm.seen, HF_SEEN_RUNNING);
+    ck_assert_uint_eq(r.u.vm.start_no, 1);
+    ck_assert(is_alive((pid_t)r.u.vm.pid));
+    ck_assert_int_eq(stop(6, 0, 5000).u.done.outcome, HF_OUT_DONE);
+    ck_assert(!is_alive((pid_t)r.u.vm.pid));
+    ck_assert_uint_eq(fake_count(&fake, &fake.resumes), 0);
+}
+END_TEST
+
+START_TEST(a_start_dropped_and_ordered_again_while_libvirt_makes_it_runs)
+{
+    struct hf_report drop = {.kind = HF_REPORT_DROP}, order = start_order(5, 1, 5000), r;
+
+    begin();
+    fake_set(&fake, &fake.create, FAKE_HANG);
+    send_start(&order, domain);
+    while (fake_count(&fake, &fake.creates) == 0)
+        ck_assert(rig_is_quiet(&rig, K(DONE), 5));
+    drop.u.drop.token = order.u.start.token;
+    rig_send(&rig, &drop, -1);
+    order = start_order(6, 1, 5000);
+    send_start(&order, domain);
+    ck_assert(rig_is_quiet(&rig, K(DONE) | K(VM), 50));
+    fake_release(&fake);
+    r = rig_await(&rig, K(DONE));
+    ck_assert_uint_eq(r.u.done.token.seq, 6);
+    ck_assert_msg(r.u.done.outcome == HF_OUT_DONE, "%s", r.u.done.why);
+    ck_assert_uint_eq(fake_count(&fake, &fake.creates), 1);
+    ck_assert_uint_eq(fake_count(&fake, &fake.resumes), 1);
+}
+END_TEST
+
 /* ---- starts of this boot: ledger.h, orphan.c ---- */
 
 static void remember(uint32_t start_no, enum ledger_state state, struct qemu driver)
@@ -792,6 +841,8 @@ HF_TEST_MAIN_WITH("agents/vm", setup, teardown, HF_CASE(a_start_tells_its_phases
                   HF_CASE(what_runs_already_is_found_with_its_start_number),
                   HF_CASE(a_start_by_hand_is_noticed),
                   HF_CASE(a_start_not_begun_is_forgotten_when_dropped),
+                  HF_CASE(a_start_dropped_while_libvirt_makes_it_is_not_resumed),
+                  HF_CASE(a_start_dropped_and_ordered_again_while_libvirt_makes_it_runs),
                   HF_CASE(a_start_that_ended_is_never_executed_again),
                   HF_CASE(the_next_agent_executes_no_start_again_either),
                   HF_CASE(a_start_that_cannot_be_remembered_is_not_executed),
