@@ -45,8 +45,8 @@ struct replica_peer {
 
 struct replica_ports {
     void *user;
-    /* Give bytes (<= HF_GROUP_MESSAGE_MAX) to corosync. At most HF_IN_FLIGHT_MAX are outstanding.
-     */
+    /* Give bytes (<= HF_GROUP_MESSAGE_MAX) to corosync. At most HF_IN_FLIGHT_MAX are outstanding;
+     * when none of them comes back, one probe more every resend_ms, up to twice as many. */
     void (*mcast)(void *user, const void *bytes, size_t len);
     /* An event was applied to the engine (also refused ones). is_mine: it was submitted here, with
      * `cookie`. `e` is the state after it; borrowed, as ev and out are, for the call. Comes a
