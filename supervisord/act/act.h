@@ -43,7 +43,7 @@ struct act_ports {
 
 struct act;
 
-enum hf_code act_open(struct act **a, uint32_t own_nodeid, const struct act_ports *ports,
+enum hf_code act_open(struct act **out, uint32_t own_nodeid, const struct act_ports *ports,
                       struct hf_err *err);
 void act_close(struct act *a);
 

@@ -42,7 +42,7 @@ struct agents_ports {
 struct agents;
 
 /* listen_fd is borrowed, and watched from now on. */
-enum hf_code agents_open(struct agents **a, int listen_fd, const char *group,
+enum hf_code agents_open(struct agents **out, int listen_fd, const char *group,
                          const struct agents_ports *ports, struct hf_err *err);
 void agents_close(struct agents *a);
 

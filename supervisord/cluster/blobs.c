@@ -168,27 +168,32 @@ static void completed(struct blob *blob)
 
 /* ---- ours ---- */
 
-static enum hf_code add(struct blobs *b, const struct hf_digest *digest, const void *bytes,
-                        size_t len, hf_time now, struct blob **added, struct hf_err *err)
+/* NULL: refused, *err says why. */
+static struct blob *add(struct blobs *b, const struct hf_digest *digest, const void *bytes,
+                        size_t len, hf_time now, struct hf_err *err)
 {
     struct blob *blob;
 
-    if (len == 0 || len > HF_XML_MAX)
-        return hf_err_set(err, HF_EINVAL, "a content has 1 to %d bytes", (int)HF_XML_MAX);
+    if (len == 0 || len > HF_XML_MAX) {
+        (void)hf_err_set(err, HF_EINVAL, "a content has 1 to %d bytes", (int)HF_XML_MAX);
+        return NULL;
+    }
     blob = take(b, digest, now);
-    if (blob == NULL)
-        return hf_err_set(err, HF_EFULL, "no room for another content");
-    *added = blob;
+    if (blob == NULL) {
+        (void)hf_err_set(err, HF_EFULL, "no room for another content");
+        return NULL;
+    }
     if (blob->is_complete)
-        return HF_OK;
+        return blob;
     drop_bytes(b, blob);
     if (!reserve(b, blob, (uint32_t)len)) {
         release(b, blob);
-        return hf_err_set(err, HF_EFULL, "no room for %zu bytes of content", len);
+        (void)hf_err_set(err, HF_EFULL, "no room for %zu bytes of content", len);
+        return NULL;
     }
     memcpy(blob->bytes, bytes, len);
     completed(blob);
-    return HF_OK;
+    return blob;
 }
 
 static void keep(const struct blobs *b, const struct blob *blob)
@@ -217,7 +222,8 @@ enum hf_code blobs_put(struct blobs *b, const void *bytes, size_t len, hf_time n
     struct blob *blob = find(b, &digest);
     bool was_here = blob != NULL && blob->is_complete;
 
-    if (add(b, &digest, bytes, len, now, &blob, err) != HF_OK)
+    blob = add(b, &digest, bytes, len, now, err);
+    if (blob == NULL)
         return err->code;
     blob->unnamed_until = hf_time_add_ms(now, BLOBS_UNNAMED_MS);
     if (!was_here) {
@@ -232,11 +238,10 @@ enum hf_code blobs_load(struct blobs *b, const char *hex, const void *bytes, siz
                         hf_time now, struct hf_err *err)
 {
     struct hf_digest name, digest = hf_digest_of(bytes, len);
-    struct blob *blob;
 
     if (!hf_digest_from_hex(hex, &name) || !hf_digest_equal(&name, &digest))
         return hf_err_set(err, HF_EBAD, "content %.64s is not what its name says", hex);
-    return add(b, &digest, bytes, len, now, &blob, err);
+    return add(b, &digest, bytes, len, now, err) != NULL ? HF_OK : err->code;
 }
 
 const void *blobs_get(const struct blobs *b, const struct hf_digest *digest, size_t *len)

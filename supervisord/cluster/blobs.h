@@ -36,7 +36,7 @@ struct blobs_ports {
 
 struct blobs;
 
-enum hf_code blobs_open(struct blobs **b, const struct blobs_ports *ports, struct hf_err *err);
+enum hf_code blobs_open(struct blobs **out, const struct blobs_ports *ports, struct hf_err *err);
 void blobs_close(struct blobs *b);
 
 /* A content of ours: kept, and given to the others. Known already: fine. HF_EFULL: no room. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "supervisord/base/assert.h"
 #include "supervisord/door/door.h"
 
 enum { SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
@@ -78,6 +79,7 @@ enum hf_code door_memory_read(int fd, size_t max, void **bytes, size_t *len, str
 
     if (sealed_size(fd, max, &size, err) != HF_OK)
         return err->code;
+    HF_ASSERT(size > 0);
     copy = malloc(size);
     if (copy == NULL)
         return hf_err_set(err, HF_EIO, "read %zu bytes of memory: out of memory", size);
