@@ -75,8 +75,13 @@ static int run_vm(struct agent_setup setup, const struct options *options)
     setup.user = v;
     render_init();
     if (libvirt_open(&virt, options->uri, true, &err) != HF_OK ||
-        pool_open(&v->pool, &virt, &err) != HF_OK || agent_open(&agent, &setup, &err) != HF_OK ||
-        vm_open(v, agent, &err) != HF_OK || agent_run(agent, &err) != HF_OK) {
+        pool_open(&v->pool, &virt, &err) != HF_OK) {
+        hf_error("%s", err.text);
+        free(v);
+        return EXIT_FAILURE;
+    }
+    if (agent_open(&agent, &setup, &err) != HF_OK || vm_open(v, agent, &err) != HF_OK ||
+        agent_run(agent, &err) != HF_OK) {
         hf_error("%s", err.text);
         return EXIT_FAILURE;
     }

@@ -197,9 +197,8 @@ hf_time stop_tick(struct vm_agent *v, struct vm *vm, hf_time now)
             enter(v, vm, STOP_GRACEFUL, now);
         else if (vm->stop.step == STOP_GRACEFUL)
             enter(v, vm, STOP_HARD, now);
-        else if (vm->stop.step == STOP_HARD)
-            enter(v, vm, STOP_KILLED, now);
-        else if (vm->stop.step == STOP_KILLED && !is_proved(v, vm, now))
+        else if (vm->stop.step == STOP_HARD ||
+                 (vm->stop.step == STOP_KILLED && !is_proved(v, vm, now)))
             enter(v, vm, STOP_KILLED, now);
     }
     return vm->stop.step == STOP_NONE ? VM_NEVER

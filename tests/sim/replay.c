@@ -116,20 +116,23 @@ int replay_run(const char *file)
     struct journal_reader reader;
     struct hf_err err;
     struct replaying *p = calloc(1, sizeof *p);
+    int code = 2;
     if (p == NULL || (p->engine = calloc(1, engine_size())) == NULL)
-        return 2;
+        goto out;
     if (journal_read_open(&reader, file, &err) != HF_OK) {
         fprintf(stderr, "%s: %s\n", file, err.text);
-        return 2;
+        goto out;
     }
     bool is_same = replay_all(p, &reader);
     printf("replayed snapshots %" PRIu64 ", events %" PRIu64 ": %s\n", p->snapshots, p->events,
            is_same && p->events > 0 ? "every decision is the same"
            : is_same                ? "nothing to compare"
                                     : p->why);
-    int code = !is_same || p->events == 0;
+    code = !is_same || p->events == 0;
     journal_read_close(&reader);
-    free(p->engine);
+out:
+    if (p != NULL)
+        free(p->engine);
     free(p);
     return code;
 }

@@ -95,7 +95,8 @@ static bool read_config(const char *folder, struct sim_options *opt)
     bool is_good = true;
     FILE *in = open_in(folder, "config");
     while (in != NULL && fgets(text, sizeof text, in) != NULL) {
-        struct line l = {.number = ++number};
+        number++;
+        struct line l = {.number = number};
         hf_str_copy(l.text, sizeof l.text, text);
         if (split(&l) && (l.words != 2 || !options_set(opt, l.word[0], l.word[1])))
             is_good = complain("config", number, "expected a known key and a number");
@@ -566,13 +567,14 @@ int scenario_run(const char *folder, bool is_verbose)
     struct sim_log log = {.is_on = is_verbose, .is_printed = is_verbose};
     struct scenario *c = calloc(1, sizeof *c);
     struct sim *s = malloc(sizeof *s);
+    int code = 2;
     if (c == NULL || s == NULL)
-        return 2;
+        goto out;
     options_plain(&opt);
     if (!read_config(folder, &opt) || !read_steps(folder, c) || !read_facts(folder, c) ||
         c->facts == 0) {
         fprintf(stderr, "%s: not a scenario\n", folder);
-        return 2;
+        goto out;
     }
     c->sim = s;
     running = c;
@@ -580,9 +582,10 @@ int scenario_run(const char *folder, bool is_verbose)
     run(c);
     printf("scenario %s: %d facts, %u not so, VM starts %" PRIu64 ", fences %" PRIu64 "\n", folder,
            c->facts, c->failures, s->check.starts, s->check.fences);
-    int code = c->failures != 0;
+    code = c->failures != 0;
     sim_close(s);
     running = NULL;
+out:
     free(c);
     free(s);
     return code;

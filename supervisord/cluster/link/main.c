@@ -236,13 +236,13 @@ static void multicast(struct state *s)
 
 static void connect_cpg(struct state *s)
 {
-    cpg_model_v1_data_t model = {.model = CPG_MODEL_V1,
+    cpg_model_v1_data_t calls = {.model = CPG_MODEL_V1,
                                  .cpg_deliver_fn = on_deliver,
                                  .cpg_confchg_fn = on_group,
                                  .cpg_totem_confchg_fn = on_ring,
                                  .flags = CPG_MODEL_V1_DELIVER_INITIAL_TOTEM_CONF};
     cs_error_t code =
-        cpg_model_initialize(&s->cpg, CPG_MODEL_V1, (cpg_model_data_t *)(void *)&model, s);
+        cpg_model_initialize(&s->cpg, CPG_MODEL_V1, (cpg_model_data_t *)(void *)&calls, s);
     unsigned nodeid = 0;
 
     if (code != CS_OK)
@@ -321,7 +321,7 @@ static _Noreturn void run(struct state *s)
 
 int main(int argc, char **argv)
 {
-    struct state *s = calloc(1, sizeof *s); /* megabytes: libcpg needs 1 MiB of the stack itself */
+    struct state *s;
     struct hf_err err;
     uint64_t fd;
     int flags;
@@ -331,16 +331,19 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: holdfast-link FD GROUP (started by holdfastd)\n");
         return 2;
     }
-    /* A hung call would not see the socket end. */
-    if (s == NULL || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-        return 1;
-    s->fd = (int)fd;
-    flags = fcntl(s->fd, F_GETFL);
-    if (flags < 0 || fcntl(s->fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
-        fcntl(s->fd, F_SETFD, FD_CLOEXEC) != 0) {
-        fprintf(stderr, "holdfast-link: descriptor %d: %s\n", s->fd, strerror(errno));
+    flags = fcntl((int)fd, F_GETFL);
+    if (flags < 0 || fcntl((int)fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
+        fcntl((int)fd, F_SETFD, FD_CLOEXEC) != 0) {
+        fprintf(stderr, "holdfast-link: descriptor %d: %s\n", (int)fd, strerror(errno));
         return 2;
     }
+    /* A hung call would not see the socket end. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        return 1;
+    s = calloc(1, sizeof *s); /* megabytes: libcpg needs 1 MiB of the stack itself */
+    if (s == NULL)
+        return 1;
+    s->fd = (int)fd;
     s->members.type = LINK_MEMBERS;
     s->group.length = (uint32_t)strlen(argv[2]);
     memcpy(s->group.value, argv[2], strlen(argv[2]));
