@@ -12,8 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static void must(bool ok, const char *what)
 {
     if (!ok) {

@@ -248,7 +248,7 @@ static inline void cut(const char *rings)
 {
     bus.ring_seq += 4;
     for (unsigned i = 0; i < bus.count; i++)
-        bus.host[i].ring = rings[i];
+        bus.host[i].ring = (unsigned char)rings[i];
     for (int ring = 'a'; ring <= 'z'; ring++)
         tell_members(ring);
 }

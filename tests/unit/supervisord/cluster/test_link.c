@@ -117,11 +117,10 @@ END_TEST
 
 START_TEST(the_back_off_never_exceeds_its_limit)
 {
-    hf_time now = hf_clock_now();
-
     open_link("/nonexistent/holdfast-link");
     for (unsigned k = 0; k < 30; k++) {
-        now = link_deadline(&l);
+        hf_time now = link_deadline(&l);
+
         link_run(&l, now);
         ck_assert_int_le(hf_time_since_ms(link_deadline(&l), now), LINK_BACKOFF_MAX_MS);
     }
@@ -204,6 +203,7 @@ static void put_file(const char *path, const void *bytes, size_t len, mode_t mod
 static bool own_name_spaces(void)
 {
     struct ifreq lo = {.ifr_name = "lo"};
+    bool is_up;
     int fd;
 
     if (unshare(CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC) != 0 ||
@@ -214,13 +214,13 @@ static bool own_name_spaces(void)
     (void)mkdir("/var/lib/corosync", 0700);
     (void)mount("tmpfs", "/var/lib/corosync", "tmpfs", 0, "size=8m");
     fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &lo) != 0)
+    if (fd < 0)
         return false;
+    is_up = ioctl(fd, SIOCGIFFLAGS, &lo) == 0;
     lo.ifr_flags |= IFF_UP;
-    if (ioctl(fd, SIOCSIFFLAGS, &lo) != 0)
-        return false;
+    is_up = is_up && ioctl(fd, SIOCSIFFLAGS, &lo) == 0;
     close(fd);
-    return true;
+    return is_up;
 }
 
 static pid_t start_corosync(void)

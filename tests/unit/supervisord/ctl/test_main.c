@@ -115,7 +115,7 @@ static int run_while(void (*meanwhile)(void), const char *first, ...)
     return WEXITSTATUS(state);
 }
 
-#define run(...) run_while(NULL, __VA_ARGS__, NULL)
+#define run(...) run_while(NULL, __VA_ARGS__, (const char *)NULL)
 
 static void write_file(const char *name, const char *text, char path[160])
 {
@@ -260,7 +260,7 @@ static void start_ends(void)
 START_TEST(wait_ends_when_the_vm_runs)
 {
     fake_add_vm("trade1", false);
-    ck_assert_int_eq(run_while(start_ends, "vm", "start", "trade1", "--wait", NULL), HF_CTL_OK);
+    ck_assert_int_eq(run_while(start_ends, "vm", "start", "trade1", "--wait", (const char *)NULL), HF_CTL_OK);
     ck_assert_int_eq(strncmp(out, "trade1 running on n1 (", 22), 0);
 }
 END_TEST
@@ -329,8 +329,9 @@ START_TEST(mistakes_are_named)
         {{"drain", "n1", "--for", "x"}, "--for 'x' is not a duration"},
     };
 
+    ck_assert_ptr_nonnull(cases[_i].say);
     ck_assert_int_eq(run_while(NULL, cases[_i].words[0], cases[_i].words[1], cases[_i].words[2],
-                               cases[_i].words[3], NULL),
+                               cases[_i].words[3], (const char *)NULL),
                      HF_CTL_USAGE);
     ck_assert_msg(strstr(wrong, cases[_i].say) != NULL, "%s", wrong);
     ck_assert_uint_eq(f.orders_count, 0);

@@ -36,7 +36,9 @@ static void random_members(struct hf_event *ev)
 static void random_order(struct hf_event *ev)
 {
     ev->u.order.type = (enum hf_order_type)(1 + below(HF_ORDERS - 1));
-    ev->u.order.node = below(4) ? (hf_node){(uint8_t)below(t.e.group.nodes_count)} : HF_NO_NODE;
+    ev->u.order.node = HF_NO_NODE;
+    if (below(4))
+        ev->u.order.node.ix = (uint8_t)below(t.e.group.nodes_count);
     ev->u.order.uid = (hf_vm_uid)(t.e.uid_last ? 1 + below(t.e.uid_last) : 0);
     if (ev->u.order.type != HF_ORDER_VM_ADD)
         return;
