@@ -12,13 +12,15 @@ static void show(const char *what, int quorate, uint32_t n, const uint32_t *m)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    printf("%llu n%d %s quorate=%d members=", t.tv_sec * 1000000000ULL + t.tv_nsec, self, what, quorate);
+    printf("%llu n%d %s quorate=%d members=", t.tv_sec * 1000000000ULL + t.tv_nsec, self, what,
+           quorate);
     for (uint32_t i = 0; i < n; i++)
         printf("%s%u", i ? "," : "", m[i]);
     printf("\n");
     fflush(stdout);
 }
-static void on_quorum(quorum_handle_t h, uint32_t q, struct quorum_ring_id r, uint32_t n, const uint32_t *m)
+static void on_quorum(quorum_handle_t h, uint32_t q, struct quorum_ring_id r, uint32_t n,
+                      const uint32_t *m)
 {
     (void)h; (void)r;
     show("quorum", q, n, m);
@@ -33,10 +35,13 @@ int main(int c, char **v)
 {
     self = c > 1 ? atoi(v[1]) : 0;
     for (;;) {
-        quorum_model_v1_data_t d = { .model = QUORUM_MODEL_V1, .quorum_notify_fn = on_quorum, .nodelist_notify_fn = on_nodes };
+        quorum_model_v1_data_t d = {.model = QUORUM_MODEL_V1,
+                                    .quorum_notify_fn = on_quorum,
+                                    .nodelist_notify_fn = on_nodes};
         quorum_handle_t h;
         uint32_t type;
-        if (quorum_model_initialize(&h, QUORUM_MODEL_V1, (quorum_model_data_t *)&d, &type, NULL) != CS_OK) {
+        if (quorum_model_initialize(&h, QUORUM_MODEL_V1, (quorum_model_data_t *)&d, &type, NULL) !=
+            CS_OK) {
             usleep(300000);
             continue;
         }

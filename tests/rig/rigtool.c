@@ -10,28 +10,30 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/netlink.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 #include <sys/inotify.h>
 #include <sys/reboot.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <linux/cn_proc.h>
-#include <linux/connector.h>
-#include <linux/netlink.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PIDS_MAX = 4194304 }; /* PID_MAX_LIMIT of a 64-bit kernel */
 
 static unsigned long long now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000ULL + t.tv_nsec;
+    return (unsigned long long)t.tv_sec * 1000000000ULL + (unsigned long long)t.tv_nsec;
 }
 
 /* ---- init ---- */
@@ -50,7 +52,7 @@ static int do_init(const char *boot)
             execl(boot, boot, (char *)NULL);
         _exit(0);
     }
-    struct pollfd p[2] = { { sfd, POLLIN, 0 }, { ifd, POLLIN, 0 } };
+    struct pollfd p[2] = {{sfd, POLLIN, 0}, {ifd, POLLIN, 0}};
     for (;;) {
         if (poll(p, 2, -1) < 0)
             continue;
@@ -93,7 +95,7 @@ static int do_gone(int pid, char **cmd)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd >= 0) {
-        struct pollfd p = { fd, POLLIN, 0 };
+        struct pollfd p = {fd, POLLIN, 0};
         while (poll(&p, 1, -1) < 0 && errno == EINTR)
             ;
         close(fd);
@@ -110,7 +112,7 @@ static int do_gone(int pid, char **cmd)
 static void esc(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        unsigned char c = s[i];
+        unsigned char c = (unsigned char)s[i];
         if (c == '"' || c == '\\')
             printf("\\%c", c);
         else if (c == 0)
@@ -121,30 +123,45 @@ static void esc(const char *s, size_t n)
             putchar(c);
     }
 }
-static int slurp(int pid, const char *f, char *b, int n)
+
+/* The file f of the process as text; -1: it cannot be read, the process may have ended. */
+static ssize_t slurp(int pid, const char *f, char *b, size_t n)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", pid, f);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -1;
-    int r = read(fd, b, n - 1);
+    ssize_t r = read(fd, b, n - 1);
     close(fd);
     if (r < 0)
         return -1;
     b[r] = 0;
     return r;
 }
-static char tracked[4194304 / 8];	/* pids whose exec was printed */
-static int do_procwatch(const char *cg)
+
+struct watch {
+    const char *cgroup;
+    char tracked[PIDS_MAX / 8]; /* pids whose exec was printed */
+};
+
+/* Where the pid's bit is; NULL: no pid can be that. */
+static char *tracked_byte(struct watch *w, int pid)
+{
+    return pid >= 0 && pid < PIDS_MAX ? &w->tracked[pid / 8] : NULL;
+}
+
+/* A socket that hears of every exec and exit; -1 after a word on stderr. */
+static int procwatch_open(void)
 {
     int s = socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
-    struct sockaddr_nl a = { .nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC, .nl_pid = getpid() };
+    struct sockaddr_nl a = {
+        .nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC, .nl_pid = (unsigned)getpid()};
     int rb = 8 << 20;
     setsockopt(s, SOL_SOCKET, SO_RCVBUFFORCE, &rb, sizeof rb);
     if (s < 0 || bind(s, (void *)&a, sizeof a) < 0) {
         perror("procwatch");
-        return 1;
+        return -1;
     }
     struct {
         struct nlmsghdr h;
@@ -154,64 +171,98 @@ static int do_procwatch(const char *cg)
     memset(&q, 0, sizeof q);
     q.h.nlmsg_len = sizeof q;
     q.h.nlmsg_type = NLMSG_DONE;
-    q.h.nlmsg_pid = getpid();
+    q.h.nlmsg_pid = (unsigned)getpid();
     q.m.id.idx = CN_IDX_PROC;
     q.m.id.val = CN_VAL_PROC;
     q.m.len = sizeof(enum proc_cn_mcast_op);
     q.op = PROC_CN_MCAST_LISTEN;
     if (send(s, &q, sizeof q, 0) < 0) {
         perror("send");
-        return 1;
+        return -1;
     }
+    return s;
+}
+
+/* The cgroup below ours that the process is in, in `c`; NULL: it is not below, or gone already. */
+static char *node_of(const struct watch *w, int pid, char *c, size_t cap)
+{
+    if (slurp(pid, "cgroup", c, cap) < 0)
+        return NULL;
+    char *l = strstr(c, "0::/");
+    if (!l || strncmp(l + 3, w->cgroup, strlen(w->cgroup)))
+        return NULL;
+    char *node = l + 3 + strlen(w->cgroup);
+    while (*node == '/')
+        node++;
+    node[strcspn(node, "/\n")] = 0;
+    return node;
+}
+
+static void on_exec(struct watch *w, const struct proc_event *e)
+{
+    char c[4096], cmd[1024];
+    int pid = e->event_data.exec.process_pid;
+    char *byte = tracked_byte(w, pid);
+    const char *node = node_of(w, pid, c, sizeof c);
+    if (!byte || !node)
+        return;
+    ssize_t k = slurp(pid, "cmdline", cmd, sizeof cmd);
+    if (k < 0)
+        k = 0;
+    while (k > 0 && cmd[k - 1] == 0)
+        k--;
+    *byte |= (char)(1 << (pid % 8));
+    printf("{\"ev\":\"exec\",\"t\":%llu,\"pid\":%d,\"node\":\"%s\",\"cmd\":\"",
+           (unsigned long long)e->timestamp_ns, pid, node);
+    esc(cmd, (size_t)k);
+    printf("\"}\n");
+    fflush(stdout);
+}
+
+static void on_exit_of(struct watch *w, const struct proc_event *e)
+{
+    int pid = e->event_data.exit.process_pid;
+    char *byte = tracked_byte(w, pid);
+    if (!byte || pid != e->event_data.exit.process_tgid || !(*byte & 1 << (pid % 8)))
+        return;
+    *byte &= (char)~(1 << (pid % 8));
+    printf("{\"ev\":\"exit\",\"t\":%llu,\"pid\":%d,\"code\":%u}\n",
+           (unsigned long long)e->timestamp_ns, pid, e->event_data.exit.exit_code);
+    fflush(stdout);
+}
+
+static void on_messages(struct watch *w, char *buf, size_t n)
+{
+    for (struct nlmsghdr *h = (void *)buf; NLMSG_OK(h, n); h = NLMSG_NEXT(h, n)) {
+        const struct cn_msg *m = NLMSG_DATA(h);
+        const struct proc_event *e = (const void *)m->data;
+        if (e->what == PROC_EVENT_EXEC)
+            on_exec(w, e);
+        else if (e->what == PROC_EVENT_EXIT)
+            on_exit_of(w, e);
+    }
+}
+
+static int do_procwatch(const char *cg)
+{
+    static struct watch w;
+    static char buf[65536];
+    int s = procwatch_open();
+    if (s < 0)
+        return 1;
+    w.cgroup = cg;
     setvbuf(stdout, NULL, _IOFBF, 65536);
     printf("{\"ev\":\"ready\",\"t\":%llu}\n", now_ns());
     fflush(stdout);
-    static char buf[65536], c[4096], cmd[1024];
     for (;;) {
         ssize_t n = recv(s, buf, sizeof buf, 0);
-        if (n < 0) {
-            if (errno == ENOBUFS) {
-                printf("{\"ev\":\"overrun\",\"t\":%llu}\n", now_ns());
-                fflush(stdout);
-                continue;
-            }
-            if (errno == EINTR)
-                continue;
+        if (n >= 0) {
+            on_messages(&w, buf, (size_t)n);
+        } else if (errno == ENOBUFS) {
+            printf("{\"ev\":\"overrun\",\"t\":%llu}\n", now_ns());
+            fflush(stdout);
+        } else if (errno != EINTR) {
             return 1;
-        }
-        for (struct nlmsghdr *h = (void *)buf; NLMSG_OK(h, n); h = NLMSG_NEXT(h, n)) {
-            struct cn_msg *m = NLMSG_DATA(h);
-            struct proc_event *e = (void *)m->data;
-            int pid;
-            if (e->what == PROC_EVENT_EXEC) {
-                pid = e->event_data.exec.process_pid;
-                if (slurp(pid, "cgroup", c, sizeof c) < 0)
-                    continue;
-                char *l = strstr(c, "0::/");
-                if (!l || strncmp(l + 3, cg, strlen(cg)))
-                    continue;
-                char *node = l + 3 + strlen(cg);
-                while (*node == '/')
-                    node++;
-                node[strcspn(node, "/\n")] = 0;
-                int k = slurp(pid, "cmdline", cmd, sizeof cmd);
-                if (k < 0)
-                    k = 0;
-                while (k > 0 && cmd[k - 1] == 0)
-                    k--;
-                tracked[pid / 8] |= 1 << (pid % 8);
-                printf("{\"ev\":\"exec\",\"t\":%llu,\"pid\":%d,\"node\":\"%s\",\"cmd\":\"", (unsigned long long)e->timestamp_ns, pid, node);
-                esc(cmd, k);
-                printf("\"}\n");
-                fflush(stdout);
-            } else if (e->what == PROC_EVENT_EXIT) {
-                pid = e->event_data.exit.process_pid;
-                if (pid != e->event_data.exit.process_tgid || !(tracked[pid / 8] & 1 << (pid % 8)))
-                    continue;
-                tracked[pid / 8] &= ~(1 << (pid % 8));
-                printf("{\"ev\":\"exit\",\"t\":%llu,\"pid\":%d,\"code\":%u}\n", (unsigned long long)e->timestamp_ns, pid, e->event_data.exit.exit_code);
-                fflush(stdout);
-            }
         }
     }
 }

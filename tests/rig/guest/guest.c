@@ -10,7 +10,8 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-enum { COM1 = 0x3f8, PIC_1 = 0x20, PIC_2 = 0xa0, PIT_COMMAND = 0x43, RTC_INDEX = 0x70, RTC_VALUE = 0x71 };
+enum { COM1 = 0x3f8, PIC_1 = 0x20, PIC_2 = 0xa0, PIT_COMMAND = 0x43 };
+enum { RTC_INDEX = 0x70, RTC_VALUE = 0x71 };
 enum { CLOCK_IRQ = 8, IRQ_BASE = 32, IRQ_COUNT = 16 };
 
 struct multiboot {
@@ -114,7 +115,8 @@ static void interrupts_on(void)
     for (int i = 0; i < IRQ_COUNT; i++)
         gate_set(IRQ_BASE + i, i == CLOCK_IRQ ? irq_clock : irq_other);
     __asm__ volatile("lidt %0" : : "m"(idt));
-    static const u8 setup[][2] = { /* 8259: vectors 32..47, cascade on 2, only the clock let through */
+    /* 8259: vectors 32..47, cascade on 2, only the clock let through */
+    static const u8 setup[][2] = {
         { PIC_1, 0x11 }, { PIC_2, 0x11 }, { PIC_1 + 1, IRQ_BASE }, { PIC_2 + 1, IRQ_BASE + 8 },
         { PIC_1 + 1, 4 }, { PIC_2 + 1, 2 }, { PIC_1 + 1, 1 }, { PIC_2 + 1, 1 },
         { PIC_1 + 1, 0xfb }, { PIC_2 + 1, 0xfe },

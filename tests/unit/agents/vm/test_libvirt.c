@@ -100,15 +100,15 @@ START_TEST(a_held_write_lock_is_told_apart)
 }
 END_TEST
 
-/* Seen with libvirt 9.0 when the start came within milliseconds of the kill: the lookup finds nothing
- * any more, the list still has the name. */
+/* Seen with libvirt 9.0 when the start came within milliseconds of the kill: the lookup finds
+ * nothing any more, the list still has the name. */
 START_TEST(an_instance_libvirt_still_removes_is_waited_for)
 {
     ck_assert_int_eq(libvirt_judge_text("operation failed: domain 'mq-1' already exists with uuid "
                                         "fc750ad4-7179-4231-af43-0624bd5124a0"),
                      VIRT_ACTIVE);
-    ck_assert_int_eq(libvirt_judge_text("Requested operation is not valid: domain is already active "
-                                        "as 'mq-1'"),
+    ck_assert_int_eq(libvirt_judge_text("Requested operation is not valid: domain is already "
+                                        "active as 'mq-1'"),
                      VIRT_ACTIVE);
 }
 END_TEST

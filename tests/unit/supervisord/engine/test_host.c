@@ -3,8 +3,8 @@
 
 START_TEST(every_pair_of_state_and_event_is_decided)
 {
-    const struct node_rule *r =
-        node_rule((enum hf_node_state)(_i / HF_NODE_EVENTS), (enum hf_node_event)(_i % HF_NODE_EVENTS));
+    const struct node_rule *r = node_rule((enum hf_node_state)(_i / HF_NODE_EVENTS),
+                                          (enum hf_node_event)(_i % HF_NODE_EVENTS));
     ck_assert_int_ne(r->verdict, RULE_UNDECIDED);
     ck_assert_ptr_nonnull(r->why);
     ck_assert_uint_lt(r->next, HF_NODE_STATES);

@@ -8,7 +8,8 @@ static char expected[65536], readme[131072], fresh[131072];
 
 static void node_table(char *out, size_t cap)
 {
-    size_t at = (size_t)snprintf(out, cap, "| node | when | becomes | because |\n|---|---|---|---|\n");
+    size_t at =
+        (size_t)snprintf(out, cap, "| node | when | becomes | because |\n|---|---|---|---|\n");
     for (unsigned s = 0; s < HF_NODE_STATES; s++)
         for (unsigned e = 0; e < HF_NODE_EVENTS; e++) {
             const struct node_rule *r = node_rule((enum hf_node_state)s, (enum hf_node_event)e);
@@ -23,7 +24,8 @@ static void node_table(char *out, size_t cap)
 
 static void vm_table(char *out, size_t cap)
 {
-    size_t at = (size_t)snprintf(out, cap, "\n| VM | when | becomes | because |\n|---|---|---|---|\n");
+    size_t at =
+        (size_t)snprintf(out, cap, "\n| VM | when | becomes | because |\n|---|---|---|---|\n");
     for (unsigned s = 0; s < HF_VM_STATES; s++)
         for (unsigned e = 0; e < HF_VM_EVENTS; e++) {
             const struct vm_rule *r = vm_rule((enum hf_vm_state)s, (enum hf_vm_event)e);
