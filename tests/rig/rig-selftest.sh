@@ -222,7 +222,7 @@ inner 'rig nosuchverb; exit 7' >/dev/null 2>&1
 t "failed run: its exit code is kept" is $? 7
 t "failed run: nothing left" until_true 5 clean
 for sig in INT TERM KILL; do
-	coproc inner_shell { exec bash -c "trap - INT; . '$HERE/lib.sh'; rig_begin 2 || exit 9; rig daemon n1 sleep 1004; echo up; while :; do sleep 0.1; done" selftest-inner 2>/dev/null; }
+	coproc inner_shell { exec env --default-signal=INT bash -c ". '$HERE/lib.sh'; rig_begin 2 || exit 9; rig daemon n1 sleep 1004; echo up; while :; do sleep 0.1; done" selftest-inner 2>/dev/null; }
 	pid=$inner_shell_PID
 	read -r -t 20 line <&"${inner_shell[0]}"
 	t "SIG$sig: the rig was up" is "$line" up
