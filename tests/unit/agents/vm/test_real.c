@@ -463,7 +463,7 @@ static int first_process(void)
 int main(int argc, char **argv)
 {
     pid_t first;
-    int status;
+    int status = 0;
 
     (void)signal(SIGPIPE, SIG_IGN); /* as the agent's main() does: libvirtd is killed here */
     if (argc == 4 && strcmp(argv[1], "client") == 0)
