@@ -260,8 +260,8 @@ static void start_ends(void)
 START_TEST(wait_ends_when_the_vm_runs)
 {
     fake_add_vm("trade1", false);
-    ck_assert_int_eq(
-        run_while(start_ends, "vm", "start", "trade1", "--wait", (const char *)NULL), HF_CTL_OK);
+    ck_assert_int_eq(run_while(start_ends, "vm", "start", "trade1", "--wait", (const char *)NULL),
+                     HF_CTL_OK);
     ck_assert_int_eq(strncmp(out, "trade1 running on n1 (", 22), 0);
 }
 END_TEST
