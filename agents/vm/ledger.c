@@ -23,6 +23,8 @@ static const char *state_name(enum ledger_state state)
     switch (state) {
     case LEDGER_CREATING:
         return "creating";
+    case LEDGER_PAUSED:
+        return "paused";
     case LEDGER_CREATED:
         return "created";
     }
@@ -50,10 +52,15 @@ enum hf_code ledger_open(const char *folder, struct hf_err *err)
 
 static bool read_state(const char *word, enum ledger_state *state)
 {
-    bool is_creating = strcmp(word, state_name(LEDGER_CREATING)) == 0;
+    static const enum ledger_state states[] = {LEDGER_CREATING, LEDGER_PAUSED, LEDGER_CREATED};
 
-    *state = is_creating ? LEDGER_CREATING : LEDGER_CREATED;
-    return is_creating || strcmp(word, state_name(LEDGER_CREATED)) == 0;
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        if (strcmp(word, state_name(states[i])) == 0) {
+            *state = states[i];
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool parse(char *line, struct ledger_entry *entry)

@@ -11,7 +11,8 @@
 
 enum ledger_state {
     LEDGER_CREATING = 1, /* virDomainCreateXML is, or will at once be, called */
-    LEDGER_CREATED,      /* it came to an end that is known, good or bad */
+    LEDGER_PAUSED,       /* it made a process, which no agent let run: not even a call was begun */
+    LEDGER_CREATED,      /* it failed, or its process was let run */
 };
 
 struct ledger_entry {

@@ -41,23 +41,35 @@ static enum hf_code calling(void *user, const struct job *job, struct hf_err *er
     return ledger_write(v->ledger, &entry, err);
 }
 
-static void close_entry(const char *folder, hf_vm_uid uid)
+static void close_entry(const char *folder, hf_vm_uid uid, enum ledger_state state)
 {
     struct ledger_entry entry;
     struct hf_err err;
 
-    if (ledger_read(folder, uid, &entry, &err) != HF_OK || entry.state == LEDGER_CREATED)
+    if (ledger_read(folder, uid, &entry, &err) != HF_OK || entry.state != LEDGER_CREATING)
         return;
-    entry.state = LEDGER_CREATED;
+    entry.state = state;
     if (ledger_write(folder, &entry, &err) != HF_OK)
         hf_warning("%s: an agent after this one will ask libvirt about it once more", err.text);
 }
 
-static void called(void *user, const struct job *job)
+static void called(void *user, const struct job *job, bool is_made)
 {
     const struct vm_agent *v = user;
 
-    close_entry(v->ledger, job->uid);
+    close_entry(v->ledger, job->uid, is_made ? LEDGER_PAUSED : LEDGER_CREATED);
+}
+
+/* From here on nobody may say that its guest never ran. What does not read says nothing anyway. */
+static enum hf_code resuming(void *user, const struct job *job, struct hf_err *err)
+{
+    const struct vm_agent *v = user;
+    struct ledger_entry entry;
+
+    if (ledger_read(v->ledger, job->uid, &entry, err) != HF_OK || entry.state == LEDGER_CREATED)
+        return HF_OK;
+    entry.state = LEDGER_CREATED;
+    return ledger_write(v->ledger, &entry, err);
 }
 
 /* ---- beginning ---- */
@@ -126,7 +138,8 @@ void orphan_load(struct vm_agent *v, hf_time now)
 
 void orphan_open(struct vm_agent *v, hf_time now)
 {
-    const struct pool_ledger ledger = {.calling = calling, .called = called, .user = v};
+    const struct pool_ledger ledger = {
+        .calling = calling, .called = called, .resuming = resuming, .user = v};
 
     HF_ASSERT(v->ledger != NULL);
     pool_set_ledger(v->pool, &ledger);
@@ -135,12 +148,19 @@ void orphan_open(struct vm_agent *v, hf_time now)
 
 /* ---- settling ---- */
 
+static bool has_process(const struct vm *vm)
+{
+    return vm->life == VM_ON && vm->start_no == vm->orphan.start_no && vm->start_no != 0;
+}
+
 static void settle(struct vm_agent *v, struct vm *vm, const char *why, hf_time now)
 {
+    enum ledger_state state = has_process(vm) ? LEDGER_PAUSED : LEDGER_CREATED;
+
     hf_info("vm=%s start %u: %s", vm->name, (unsigned)vm->orphan.start_no, why);
     pool_abandon(v->pool, vm->orphan.probe_job);
     vm->orphan = (struct orphan){.is_open = false};
-    close_entry(v->ledger, vm->uid);
+    close_entry(v->ledger, vm->uid, state);
     stop_created(v, vm, now);
     start_settled(v, vm, now);
 }
@@ -152,11 +172,6 @@ static void settle_by_look(struct vm_agent *v, struct vm *vm, const char *why, h
 
     if (vm_look_one(v, vm, now, &err) == HF_OK)
         settle(v, vm, why, now);
-}
-
-static bool has_process(const struct vm *vm)
-{
-    return vm->life == VM_ON && vm->start_no == vm->orphan.start_no && vm->start_no != 0;
 }
 
 static void look(struct vm_agent *v, struct vm *vm, hf_time now)

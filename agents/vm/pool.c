@@ -138,8 +138,18 @@ static enum virt_code create(struct pool *pool, void *conn, uint64_t id, const s
     pthread_mutex_unlock(&pool->lock);
     code = v->create(v->self, conn, job->name, job->xml, err);
     if (code != VIRT_GONE && ledger->called != NULL)
-        ledger->called(ledger->user, job);
+        ledger->called(ledger->user, job, code == VIRT_OK);
     return code;
+}
+
+static enum virt_code resume(struct pool *pool, void *conn, const struct job *job,
+                             struct hf_err *err)
+{
+    const struct pool_ledger *ledger = &pool->ledger;
+
+    if (ledger->resuming != NULL && ledger->resuming(ledger->user, job, err) != HF_OK)
+        return VIRT_FAILED;
+    return pool->virt.resume(pool->virt.self, conn, job->name, err);
 }
 
 static enum virt_code do_job(struct pool *pool, void *conn, uint64_t id, const struct job *job,
@@ -156,7 +166,7 @@ static enum virt_code do_job(struct pool *pool, void *conn, uint64_t id, const s
     case JOB_CREATE:
         return create(pool, conn, id, job, err);
     case JOB_RESUME:
-        return v->resume(v->self, conn, job->name, err);
+        return resume(pool, conn, job, err);
     case JOB_SHUTDOWN:
         return v->shutdown(v->self, conn, job->name, err);
     case JOB_DESTROY_GRACEFUL:

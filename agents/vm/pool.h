@@ -54,12 +54,14 @@ struct note {
     char why[HF_REASON_MAX + 1];    /* ANSWER that is not OK, GONE */
 };
 
-/* What must be written down around each CREATE call. Called by workers. */
+/* What must be written down around CREATE and RESUME calls. Called by workers; any may be NULL. */
 struct pool_ledger {
     /* Before the call; not HF_OK: it is not made, the answer is VIRT_FAILED with this reason. */
     enum hf_code (*calling)(void *user, const struct job *job, struct hf_err *err);
-    /* After the call, unless it is not known how it ended. */
-    void (*called)(void *user, const struct job *job);
+    /* After the call, unless it is not known how it ended. is_made: there is a process, paused. */
+    void (*called)(void *user, const struct job *job, bool is_made);
+    /* Before a RESUME call; not HF_OK: as for calling. */
+    enum hf_code (*resuming)(void *user, const struct job *job, struct hf_err *err);
     void *user;
 };
 

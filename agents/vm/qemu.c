@@ -313,22 +313,48 @@ bool qemu_is_gone(const struct qemu_where *where, const struct qemu *process)
     return access(path, F_OK) != 0 && errno == ENOENT;
 }
 
-uint32_t qemu_start_no(const struct qemu_where *where, const char *name, hf_vm_uid uid,
-                       bool *is_certain)
+/* libvirt's status file, malloc'ed; NULL: it cannot be read. */
+static char *read_status(const struct qemu_where *where, const char *name, size_t *len)
 {
     char path[PATH_MAX];
     char *xml = malloc(HF_XML_MAX + 2);
+    ssize_t got;
+
+    if (xml == NULL)
+        return NULL;
+    (void)snprintf(path, sizeof path, "%s/%s.xml", where->run, name);
+    got = read_file(path, xml, HF_XML_MAX + 2);
+    *len = got > 0 ? (size_t)got : 0;
+    if (got <= 0) {
+        free(xml);
+        return NULL;
+    }
+    return xml;
+}
+
+uint32_t qemu_start_no(const struct qemu_where *where, const char *name, hf_vm_uid uid,
+                       bool *is_certain)
+{
+    size_t len = 0;
+    char *xml = read_status(where, name, &len);
     hf_vm_uid marked = 0;
     uint32_t start_no = 0;
     enum hf_code code = HF_EIO;
     struct hf_err err;
-    ssize_t len;
 
-    (void)snprintf(path, sizeof path, "%s/%s.xml", where->run, name);
-    len = xml != NULL ? read_file(path, xml, HF_XML_MAX + 2) : -1;
-    if (len > 0)
-        code = render_read(xml, (size_t)len, &marked, &start_no, &err);
+    if (xml != NULL)
+        code = render_read(xml, len, &marked, &start_no, &err);
     free(xml);
     *is_certain = code == HF_OK || code == HF_ENOENT;
     return code == HF_OK && marked == uid ? start_no : 0;
+}
+
+bool qemu_is_paused(const struct qemu_where *where, const char *name, const struct qemu *qemu)
+{
+    size_t len = 0;
+    char *xml = read_status(where, name, &len);
+    bool is_paused = xml != NULL && render_is_paused(xml, len, (uint32_t)qemu->pid);
+
+    free(xml);
+    return is_paused;
 }

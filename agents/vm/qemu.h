@@ -53,5 +53,7 @@ bool qemu_is_gone(const struct qemu_where *where, const struct qemu *process);
  * (*is_certain false then). */
 uint32_t qemu_start_no(const struct qemu_where *where, const char *name, hf_vm_uid uid,
                        bool *is_certain);
+/* Is its guest paused, by the same file (render_is_paused)? False when that cannot be known. */
+bool qemu_is_paused(const struct qemu_where *where, const char *name, const struct qemu *qemu);
 
 #endif

@@ -291,3 +291,31 @@ enum hf_code render_read(const char *xml, size_t len, hf_vm_uid *uid, uint32_t *
     xmlFreeDoc(doc);
     return code;
 }
+
+static bool has_word(const xmlNode *node, const char *name, const char *word)
+{
+    xmlChar *text = xmlGetProp(node, (const xmlChar *)name);
+    bool ok = text != NULL && strcmp((const char *)text, word) == 0;
+
+    xmlFree(text);
+    return ok;
+}
+
+/* libvirt 9.0: "starting up" until qemu's monitor answers, then "user", as for a virsh suspend. */
+bool render_is_paused(const char *xml, size_t len, uint32_t pid)
+{
+    const xmlNode *root;
+    xmlDocPtr doc = NULL;
+    struct hf_err err;
+    uint32_t of = 0;
+    bool ok;
+
+    if (parse(xml, len, &doc, &err) != HF_OK)
+        return false;
+    root = xmlDocGetRootElement(doc);
+    ok = root != NULL && is_named(root, "domstatus") && has_word(root, "state", "paused") &&
+         (has_word(root, "reason", "user") || has_word(root, "reason", "starting up")) &&
+         get_number(root, "pid", &of) && of == pid;
+    xmlFreeDoc(doc);
+    return ok;
+}

@@ -4,6 +4,7 @@
 #ifndef AGENTS_VM_RENDER_H
 #define AGENTS_VM_RENDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,5 +25,9 @@ enum hf_code render_start(const char *xml, size_t len, const char *name, hf_vm_u
 /* The mark in a domain's XML or in libvirt's status file around one. HF_ENOENT: it has none. */
 enum hf_code render_read(const char *xml, size_t len, hf_vm_uid *uid, uint32_t *start_no,
                          struct hf_err *err);
+
+/* Does libvirt's status file, of this process, say that its guest is paused and that no trouble and
+ * no migration paused it? So it is after a create until a resume, and after a suspend by hand. */
+bool render_is_paused(const char *xml, size_t len, uint32_t pid);
 
 #endif

@@ -1,7 +1,7 @@
 /* start.c - a start order: create paused, hold the process, let it run.
  * REFUSED says that nothing of this VM runs here, so each refusal looks at every process first;
- * what cannot be known is GAVE_UP. A process that was made too late stays paused: it was never
- * let run, and a stop order ends it. */
+ * what cannot be known is GAVE_UP. A process that was made too late is never let run: unwanted.c
+ * ends it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +30,16 @@ static void give_up(struct vm_agent *v, struct vm *vm, hf_time now, const char *
         vm_tell(v, vm, HF_SEEN_RUNNING); /* paused perhaps, but it is there */
 }
 
-static void stay_paused(struct vm_agent *v, struct vm *vm, hf_time now)
+/* Its process is there, and nobody wants it. One that was adopted is left alone if it may run. */
+static void undo(struct vm_agent *v, struct vm *vm, hf_time now)
 {
-    hf_warning("vm=%s start %u was taken back when its process was there: it stays paused",
-               vm->name, (unsigned)vm->start.start_no);
-    give_up(v, vm, now, "it was taken back and stays paused");
+    if (!vm->start.is_made && !vm->is_never_run) {
+        give_up(v, vm, now, "it was dropped, what runs was left alone");
+        return;
+    }
+    vm->is_never_run = true; /* so that it is not told as running */
+    give_up(v, vm, now, "it was dropped, and its process is ended");
+    unwanted_end(v, vm, "its order was dropped", now);
 }
 
 /* Refused if it is certain that nothing runs, given up otherwise. */
@@ -102,7 +107,7 @@ static enum hf_code read_xml(const struct hf_report *report, int ride, char **xm
 /* Is there a reason not to begin? Then the order is answered. */
 static bool is_hindered(struct vm_agent *v, struct vm *vm, hf_time now)
 {
-    if (vm->stop.step != STOP_NONE) {
+    if (vm->stop.step != STOP_NONE && !vm->stop.is_own) {
         give_up(v, vm, now, "a stop of this VM is under way");
         return true;
     }
@@ -126,7 +131,8 @@ static bool is_new(struct vm_agent *v, const struct vm *vm, char *why, size_t ca
     if (code != HF_OK)
         (void)hf_str_copy(why, cap, err.text);
     else if (entry.start_no == start_no)
-        (void)snprintf(why, cap, "start %u ran already and ended", (unsigned)start_no);
+        (void)snprintf(why, cap, "start %u %s and ended", (unsigned)start_no,
+                       vm->unwanted_no == start_no ? "was dropped" : "ran already");
     else
         (void)snprintf(why, cap, "start %u is stale: start %u was executed here",
                        (unsigned)start_no, (unsigned)entry.start_no);
@@ -140,6 +146,8 @@ static void adopt(struct vm_agent *v, struct vm *vm, hf_time now)
         give_up(v, vm, now, "it runs already, started by somebody else");
     else if (vm->start_no != vm->start.start_no)
         give_up(v, vm, now, "it runs already, from another start");
+    else if (vm->start_no == vm->unwanted_no)
+        give_up(v, vm, now, "it was dropped, and its process does not end");
     else if (!v->is_attached)
         give_up(v, vm, now, v->trouble);
     else
@@ -167,7 +175,7 @@ static void carry_out(struct vm_agent *v, struct vm *vm, hf_time now)
 
 void start_settled(struct vm_agent *v, struct vm *vm, hf_time now)
 {
-    if (vm->start.step == START_UNSETTLED && !vm_may_appear(vm))
+    if (vm->start.step == START_UNSETTLED && !vm_may_appear(vm) && !vm->stop.is_own)
         carry_out(v, vm, now);
 }
 
@@ -184,11 +192,12 @@ static void begin(struct vm_agent *v, struct vm *vm, const struct hf_report *rep
     vm_look_file(v, vm, now);
     if (is_hindered(v, vm, now))
         return;
-    if (vm->life != VM_ON && read_xml(report, ride, &vm->start.xml, &err) != HF_OK) {
+    if ((vm->life != VM_ON || vm->stop.is_own) &&
+        read_xml(report, ride, &vm->start.xml, &err) != HF_OK) {
         refuse(v, vm, now, err.text);
         return;
     }
-    if (vm->orphan.is_open)
+    if (vm->orphan.is_open || vm->stop.is_own)
         vm->start.step = START_UNSETTLED;
     else
         carry_out(v, vm, now);
@@ -244,9 +253,10 @@ static void created(struct vm_agent *v, struct vm *vm, hf_time now)
         return;
     }
     vm->start_no = vm->start.start_no;
+    vm->start.is_made = true;
     vm_progress(v, vm->start.token, HF_PROGRESS_QEMU_RUNNING, vm->qemu.pid);
     if (vm->start.is_dropped)
-        stay_paused(v, vm, now);
+        undo(v, vm, now);
     else
         submit_resume(v, vm, now);
 }
@@ -289,9 +299,13 @@ static void answer_resume(struct vm_agent *v, struct vm *vm, const struct note *
     struct start_order order = vm->start;
 
     if (note->code != VIRT_OK) {
-        give_up(v, vm, now, note->why);
+        if (order.is_dropped && order.is_made && vm->life == VM_ON)
+            undo(v, vm, now);
+        else
+            give_up(v, vm, now, note->why);
         return;
     }
+    vm->is_never_run = false;
     vm_progress(v, order.token, HF_PROGRESS_RESUMED, vm->qemu.pid);
     end(vm);
     vm_done(v, order.token, HF_OUT_DONE, order.received, now, "pid %d", (int)vm->qemu.pid);
@@ -313,11 +327,7 @@ void start_answer(struct vm_agent *v, struct vm *vm, const struct note *note, hf
         else
             answer_resume(v, vm, note, now);
     } else if (note->job == JOB_CREATE && note->code == VIRT_OK) {
-        hf_warning("vm=%s a start given up on has made a process after all: it stays paused",
-                   vm->name);
-        vm_look_file(v, vm, now);
-        if (vm->life == VM_ON && vm->stop.step == STOP_NONE)
-            vm_tell(v, vm, HF_SEEN_RUNNING);
+        unwanted_made(v, vm, now);
     }
     if (note->job == JOB_CREATE)
         stop_created(v, vm, now);
@@ -355,7 +365,7 @@ void start_drop(struct vm_agent *v, struct vm *vm, hf_time now)
     if (take_back(v, vm))
         end(vm);
     else if (vm->start.step == START_RESUMING && pool_withdraw(v->pool, vm->start.job))
-        stay_paused(v, vm, now);
+        undo(v, vm, now);
     else
         vm->start.is_dropped = true; /* a resume that a worker has cannot be taken back */
 }

@@ -11,7 +11,35 @@ enum {
     GRACEFUL_PERCENT = 20,
     HARD_PERCENT = 50,
     LOOK_AGAIN_MS = 100,
+    /* Of an unwanted process, that no order gave a deadline for: an inventory waits for it. Its
+     * guest never ran, so qemu's SIGTERM takes milliseconds; the kernel has the 5 s from above. */
+    UNWANTED_MS = 10000,
 };
+
+static bool is_on(const struct vm *vm, const struct qemu *process)
+{
+    return vm->life == VM_ON && vm->qemu.pid == process->pid &&
+           vm->qemu.started == process->started;
+}
+
+/* No order waits for it: the group hears of the end as of any other, or that it is there after all;
+ * SIGKILL is on its way then, and its end will be told. */
+static void end_unwanted(struct vm_agent *v, struct vm *vm, const struct stop_order *order,
+                         enum hf_outcome outcome, hf_time now)
+{
+    uint32_t runs_no = vm->start_no;
+
+    if (outcome == HF_OUT_DONE) {
+        vm->start_no = order->start_no;
+        vm_tell(v, vm, HF_SEEN_CRASHED);
+        vm->start_no = runs_no;
+    }
+    if (vm->life == VM_ON)
+        vm_tell(v, vm, HF_SEEN_RUNNING); /* that one, or another that somebody made meanwhile */
+    else
+        vm->life = VM_OFF;
+    start_settled(v, vm, now);
+}
 
 static void end(struct vm_agent *v, struct vm *vm, enum hf_outcome outcome, hf_time now,
                 const char *why)
@@ -21,6 +49,10 @@ static void end(struct vm_agent *v, struct vm *vm, enum hf_outcome outcome, hf_t
     pool_abandon(v->pool, order.job);
     vm->stop = (struct stop_order){.step = STOP_NONE};
     vm->facts.is_ordered = false;
+    if (order.is_own) {
+        end_unwanted(v, vm, &order, outcome, now);
+        return;
+    }
     if (outcome == HF_OUT_DONE)
         vm->life = VM_OFF;
     vm_done(v, order.token, outcome, order.received, now, "%s", why);
@@ -31,8 +63,15 @@ static bool is_proved(struct vm_agent *v, struct vm *vm, hf_time now)
 {
     struct hf_err err;
 
-    if (vm_may_appear(vm) || vm_look_one(v, vm, now, &err) != HF_OK || vm->life == VM_ON)
+    if (vm->stop.is_own) { /* that process, whatever else is there */
+        if (is_on(vm, &vm->stop.process) && !qemu_has_ended(vm->pidfd))
+            return false;
+        (void)vm_look_one(v, vm, now, &err);
+        if (is_on(vm, &vm->stop.process))
+            return false; /* a look that failed: its pidfd's turn will come */
+    } else if (vm_may_appear(vm) || vm_look_one(v, vm, now, &err) != HF_OK || vm->life == VM_ON) {
         return false;
+    }
     end(v, vm, HF_OUT_DONE, now, "no process of it is left");
     return true;
 }
@@ -56,6 +95,12 @@ static void ask_libvirt(struct vm_agent *v, struct vm *vm, enum job_kind kind, h
         enter(v, vm, otherwise, now);
 }
 
+static void tell_rung(struct vm_agent *v, struct vm *vm, enum hf_progress phase)
+{
+    if (!vm->stop.is_own)
+        vm_progress(v, vm->stop.token, phase, vm->qemu.pid);
+}
+
 static void kill_it(struct vm_agent *v, struct vm *vm, hf_time now)
 {
     pool_abandon(v->pool, vm->stop.job);
@@ -65,7 +110,7 @@ static void kill_it(struct vm_agent *v, struct vm *vm, hf_time now)
         return;
     if (vm->stop.killed_pid != vm->qemu.pid) {
         hf_warning("vm=%s stop: SIGKILL to pid %d", vm->name, (int)vm->qemu.pid);
-        vm_progress(v, vm->stop.token, HF_PROGRESS_STOP_KILL, vm->qemu.pid);
+        tell_rung(v, vm, HF_PROGRESS_STOP_KILL);
         vm->stop.killed_pid = vm->qemu.pid;
     }
     (void)qemu_kill(vm->pidfd);
@@ -87,7 +132,7 @@ static void enter(struct vm_agent *v, struct vm *vm, enum stop_step step, hf_tim
     case STOP_GRACEFUL:
         /* The rest of the grace is not needed: force has its time from here. */
         vm->stop.deadline = hf_time_add_ms(now, vm->stop.force_ms);
-        vm_progress(v, vm->stop.token, HF_PROGRESS_STOP_DESTROY, vm->qemu.pid);
+        tell_rung(v, vm, HF_PROGRESS_STOP_DESTROY);
         ask_libvirt(v, vm, JOB_DESTROY_GRACEFUL, rung_end(vm, GRACEFUL_PERCENT), STOP_KILLED,
                     now);
         break;
@@ -118,6 +163,7 @@ static uint32_t force_ms(const struct hf_report *report)
 
 void stop_begin(struct vm_agent *v, const struct hf_report *report, hf_time now)
 {
+    bool is_unwanted;
     struct vm *vm;
 
     if (agent_repeat(v->agent, report->u.stop.token))
@@ -127,7 +173,8 @@ void stop_begin(struct vm_agent *v, const struct hf_report *report, hf_time now)
         vm_done(v, report->u.stop.token, HF_OUT_GAVE_UP, now, now, "the VM table is full");
         return;
     }
-    if (vm->stop.step != STOP_NONE) { /* asked for again; less patience counts at once */
+    /* Asked for again; less patience counts at once. */
+    if (vm->stop.step != STOP_NONE && !vm->stop.is_own) {
         vm->stop.token = report->u.stop.token;
         if (vm->stop.step == STOP_GRACE && report->u.stop.grace_ms == 0)
             enter(v, vm, STOP_GRACEFUL, now);
@@ -140,16 +187,34 @@ void stop_begin(struct vm_agent *v, const struct hf_report *report, hf_time now)
         return;
     }
     start_yield(v, vm, now);
+    /* What nobody wanted anyway is this order's now. Its guest never ran: no grace. */
+    is_unwanted = vm->stop.is_own;
+    pool_abandon(v->pool, vm->stop.job);
     vm->stop = (struct stop_order){.step = STOP_WAITING_CREATE,
                                    .token = report->u.stop.token,
                                    .start_no = report->u.stop.start_no,
-                                   .grace_ms = report->u.stop.grace_ms,
+                                   .grace_ms = is_unwanted ? 0 : report->u.stop.grace_ms,
                                    .force_ms = force_ms(report),
                                    .received = now,
                                    .deadline = hf_time_add_ms(now, report->u.stop.deadline_ms)};
     vm->facts.is_ordered = true;
     vm->can_correct = false;
     climb(v, vm, now);
+}
+
+void stop_unwanted(struct vm_agent *v, struct vm *vm, hf_time now)
+{
+    vm->is_never_run = false; /* decided; what is_own says counts */
+    vm->stop = (struct stop_order){.step = STOP_WAITING_CREATE,
+                                   .is_own = true,
+                                   .process = vm->qemu,
+                                   .start_no = vm->start_no,
+                                   .force_ms = UNWANTED_MS,
+                                   .received = now,
+                                   .deadline = hf_time_add_ms(now, UNWANTED_MS)};
+    vm->facts.is_ordered = true;
+    vm->can_correct = false;
+    enter(v, vm, STOP_GRACEFUL, now);
 }
 
 void stop_answer(struct vm_agent *v, struct vm *vm, const struct note *note, hf_time now)
@@ -173,7 +238,7 @@ void stop_answer(struct vm_agent *v, struct vm *vm, const struct note *note, hf_
 void stop_ended(struct vm_agent *v, struct vm *vm, hf_time now)
 {
     vm->life = VM_OFF;
-    if (vm_may_appear(vm))
+    if (vm_may_appear(vm) && !vm->stop.is_own)
         enter(v, vm, STOP_WAITING_CREATE, now);
     else if (!is_proved(v, vm, now))
         enter(v, vm, STOP_KILLED, now); /* a second process of it, or a look that failed */

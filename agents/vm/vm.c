@@ -76,6 +76,8 @@ void vm_tell(struct vm_agent *v, struct vm *vm, enum hf_seen seen)
 {
     struct hf_report report = {.kind = HF_REPORT_VM};
 
+    if (seen == HF_SEEN_RUNNING && (vm->is_never_run || vm->stop.is_own))
+        return; /* it does not run, and perhaps never will: unwanted.c decides */
     report.u.vm.uid = vm->uid;
     report.u.vm.start_no = vm->start_no;
     report.u.vm.pid = seen == HF_SEEN_RUNNING ? (uint32_t)vm->qemu.pid : 0;
@@ -167,6 +169,7 @@ static void hold(struct vm_agent *v, struct vm *vm, const struct qemu *found, hf
     vm->can_correct = false;
     vm->facts = (struct judge_facts){.is_ordered = vm->stop.step != STOP_NONE};
     vm->start_no = qemu_start_no(&v->where, vm->name, vm->uid, &is_certain);
+    unwanted_look(v, vm);
     if (!is_certain && vm->start.step == START_NONE && v->is_attached && vm->describe_job == 0)
         vm->describe_job = vm_submit(v, vm, JOB_DESCRIBE, NULL);
 }
@@ -526,6 +529,7 @@ static void take_list(struct vm_agent *v, hf_time now)
     if (!v->is_list_known)
         hf_error("the VM table is full: the inventory is not complete");
     v->staged_count = 0;
+    v->orders_at = hf_time_add_ms(now, VM_ORDERS_MS);
     look_at_all(v, now);
     v->wants_inventory = true;
 }
@@ -574,6 +578,8 @@ static void send_inventory(struct vm_agent *v)
             continue;
         if (vm->life == VM_ENDED)
             return; /* how it ended must be told first */
+        if (unwanted_is_open(vm))
+            return; /* it is not to be counted on, and not yet gone */
         if (vm->describe_job != 0)
             return; /* whose start it is comes with libvirt's answer, or its failure */
         report.u.inventory.vm[count].uid = vm->uid;
@@ -674,6 +680,7 @@ static hf_time tick_vm(struct vm_agent *v, struct vm *vm, hf_time now)
     hf_time next = orphan_tick(v, vm, now);
 
     next = vm_earlier(next, vm_earlier(start_tick(v, vm, now), stop_tick(v, vm, now)));
+    next = vm_earlier(next, unwanted_tick(v, vm, now)); /* what they left behind */
     if (vm->life == VM_ENDED) {
         judge(v, vm, now);
         if (vm->life == VM_ENDED)

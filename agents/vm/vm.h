@@ -1,7 +1,8 @@
 /* vm.h - the VM agent: what runs here, by its process; starts and stops by order.
  * One thread (the frame's) owns everything here. It never calls libvirt: workers do (pool.h), and
  * whatever libvirt does or does not do, the truth about a VM is its process (qemu.h).
- * vm.c keeps the truth and speaks; start.c and stop.c carry out orders. */
+ * vm.c keeps the truth and speaks; start.c and stop.c carry out orders, unwanted.c ends what was
+ * made for an order that nobody waits for any more. */
 #ifndef AGENTS_VM_VM_H
 #define AGENTS_VM_VM_H
 
@@ -20,6 +21,7 @@ enum {
     VM_GONE_RETRY_MS = 20,    /* libvirt has not yet noticed an end: its event is quicker */
     VM_CORRECT_MS = 5000,     /* so long a late word of libvirt may correct a verdict */
     VM_NOTES_A_ROUND = 256,
+    VM_ORDERS_MS = 1000,      /* the daemon sends its orders right behind its list */
 };
 
 enum vm_life {
@@ -30,7 +32,7 @@ enum vm_life {
 
 enum start_step {
     START_NONE = 0,
-    START_UNSETTLED,    /* an earlier create may still make a process: orphan.c */
+    START_UNSETTLED,    /* an earlier create may still make a process, or an unwanted one ends */
     START_CREATING,     /* a worker has it, or it waits for one */
     START_WAITING_GONE, /* libvirt still keeps the instance that ended */
     START_RESUMING,
@@ -43,6 +45,7 @@ struct start_order {
     hf_time received, deadline, retry_at;
     uint64_t job;
     bool is_requested; /* told once, whatever is tried again */
+    bool is_made;      /* its create made the process: nothing that ran before was adopted */
     bool is_dropped;   /* too late to forget it, but what it makes must not run */
     char *xml; /* checked and marked; malloc'ed */
 };
@@ -58,6 +61,8 @@ enum stop_step {
 
 struct stop_order {
     enum stop_step step;
+    bool is_own;         /* nobody's order: unwanted.c. No token, and one process is meant */
+    struct qemu process; /* is_own: that one */
     struct hf_token token;
     uint32_t start_no, grace_ms;
     uint32_t force_ms; /* for everything after the grace */
@@ -88,6 +93,8 @@ struct vm {
     int pidfd;             /* while VM_ON */
     uint32_t start_no;     /* of the process; 0 = not ours */
     bool is_told_running;  /* the daemon was told of this process */
+    bool is_never_run;     /* its guest, by all that is known; not told as running: unwanted.c */
+    uint32_t unwanted_no;  /* the start that was ended as unwanted; 0 = none */
     unsigned creates;      /* create calls not answered, given up on or not */
     uint64_t describe_job;
     bool can_correct;      /* an end was told; libvirt's word may still change it */
@@ -111,6 +118,7 @@ struct vm_agent {
     struct vm vm[HF_VMS_MAX];
 
     bool is_list_known;       /* told whole on this connection */
+    hf_time orders_at;        /* by then its live orders are here as well */
     uint16_t staged_count;
     struct vm_listed staged[HF_VMS_MAX];
 
@@ -134,7 +142,7 @@ enum hf_code vm_open(struct vm_agent *v, struct agent *agent, struct hf_err *err
 void vm_close(struct vm_agent *v);
 extern const struct agent_calls vm_calls; /* user = struct vm_agent */
 
-/* ---- between vm.c, start.c, stop.c and orphan.c ---- */
+/* ---- between vm.c, start.c, stop.c, orphan.c and unwanted.c ---- */
 
 struct vm *vm_find(struct vm_agent *v, hf_vm_uid uid);
 /* Find, or take a slot; NULL when the table is full. */
@@ -155,12 +163,12 @@ void start_answer(struct vm_agent *v, struct vm *vm, const struct note *note, hf
 void start_ended(struct vm_agent *v, struct vm *vm, hf_time now);
 /* libvirt let go of the earlier instance. */
 void start_retry(struct vm_agent *v, struct vm *vm, hf_time now);
-/* No earlier create can make a process any more. */
+/* No earlier create can make a process any more, or an unwanted process has ended. */
 void start_settled(struct vm_agent *v, struct vm *vm, hf_time now);
 /* Its call to libvirt begins. */
 void start_called(struct vm_agent *v, struct vm *vm, const struct note *note);
-/* Nobody wants it any more. Forgotten if it has not begun; else its process stays paused, unless
- * the same start is ordered again. */
+/* Nobody wants it any more. Forgotten if it has not begun; else its process is ended as soon as it
+ * is there, unless the same start is ordered again before. */
 void start_drop(struct vm_agent *v, struct vm *vm, hf_time now);
 /* A stop takes over. */
 void start_yield(struct vm_agent *v, struct vm *vm, hf_time now);
@@ -168,9 +176,21 @@ hf_time start_tick(struct vm_agent *v, struct vm *vm, hf_time now);
 
 void stop_begin(struct vm_agent *v, const struct hf_report *report, hf_time now);
 void stop_answer(struct vm_agent *v, struct vm *vm, const struct note *note, hf_time now);
+/* End the held process, which is ours and nobody's order: its end is told as a crash. */
+void stop_unwanted(struct vm_agent *v, struct vm *vm, hf_time now);
 void stop_ended(struct vm_agent *v, struct vm *vm, hf_time now);
 void stop_created(struct vm_agent *v, struct vm *vm, hf_time now);
 hf_time stop_tick(struct vm_agent *v, struct vm *vm, hf_time now);
+
+/* A process was just held: was its guest never let run? */
+void unwanted_look(struct vm_agent *v, struct vm *vm);
+/* End the held process, made by a start of ours that nobody waits for; never let run. */
+void unwanted_end(struct vm_agent *v, struct vm *vm, const char *why, hf_time now);
+/* A create that was given up on has made a process after all. */
+void unwanted_made(struct vm_agent *v, struct vm *vm, hf_time now);
+/* Is it still to be decided, or being ended? Then no inventory. */
+bool unwanted_is_open(const struct vm *vm);
+hf_time unwanted_tick(struct vm_agent *v, struct vm *vm, hf_time now);
 
 /* Let workers write the ledger, and load. Before the first job. */
 void orphan_open(struct vm_agent *v, hf_time now);

@@ -79,6 +79,50 @@ pid_t fake_qemu(struct fake_libvirt *fake, const char *name, const char *xml)
     return pid;
 }
 
+/* libvirt's status file of a domain it made, with the state of its guest. */
+static void write_status(const struct fake_libvirt *fake, const char *name, pid_t pid,
+                         const char *state, const char *domain)
+{
+    const char *body = strstr(domain, "<domain");
+    char text[4096];
+    int len;
+
+    must(body != NULL, domain);
+    len = snprintf(text, sizeof text, "<domstatus state='%s' pid='%d'>%s</domstatus>", state,
+                   (int)pid, body);
+    must(len > 0 && (size_t)len < sizeof text, "a status file");
+    write_file(fake, name, "xml", text);
+}
+
+pid_t fake_made(struct fake_libvirt *fake, const char *name, const char *domain)
+{
+    pid_t pid = fake_qemu(fake, name, NULL);
+
+    write_status(fake, name, pid, "paused' reason='user", domain);
+    return pid;
+}
+
+void fake_runs(const struct fake_libvirt *fake, const char *name, pid_t pid)
+{
+    char path[300], text[4096];
+    char *end;
+    FILE *file;
+    size_t len;
+
+    (void)snprintf(path, sizeof path, "%s/%s.xml", fake->folder, name);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    len = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[len] = '\0';
+    end = strstr(text, "</domstatus>");
+    if (end == NULL)
+        return; /* a domain that no libvirt of this test made */
+    *end = '\0';
+    write_status(fake, name, pid, "running' reason='unpaused", text);
+}
+
 static pid_t pid_of(const struct fake_libvirt *fake, const char *name)
 {
     char path[300];
@@ -111,6 +155,8 @@ static enum virt_code obey(struct fake_libvirt *fake, enum fake_mode *mode, bool
                            struct hf_err *err)
 {
     *does = false;
+    while (*mode == FAKE_HANG && !fake->is_released)
+        pthread_cond_wait(&fake->released, &fake->lock);
     switch (*mode) {
     case FAKE_OK:
         *does = true;
@@ -118,8 +164,6 @@ static enum virt_code obey(struct fake_libvirt *fake, enum fake_mode *mode, bool
     case FAKE_LIE:
         return VIRT_OK;
     case FAKE_HANG:
-        while (!fake->is_released)
-            pthread_cond_wait(&fake->released, &fake->lock);
         *does = true;
         return VIRT_OK;
     case FAKE_REFUSE:
@@ -194,7 +238,7 @@ static enum virt_code create(void *self, void *conn, const char *name, const cha
     fake->creates++;
     code = obey(fake, &fake->create, &does, err);
     if (does)
-        (void)fake_qemu(fake, name, xml);
+        (void)fake_made(fake, name, xml);
     unlock(fake);
     return code;
 }
@@ -211,6 +255,8 @@ static enum virt_code resume(void *self, void *conn, const char *name, struct hf
     code = obey(fake, &fake->resume, &does, err);
     if (does && pid_of(fake, name) == 0)
         code = VIRT_ABSENT;
+    else if (does)
+        fake_runs(fake, name, pid_of(fake, name));
     unlock(fake);
     return code;
 }
@@ -339,6 +385,7 @@ void fake_set(struct fake_libvirt *fake, enum fake_mode *mode, enum fake_mode to
 {
     lock(fake);
     *mode = to;
+    pthread_cond_broadcast(&fake->released);
     unlock(fake);
 }
 

@@ -16,7 +16,7 @@ enum fake_mode {
     FAKE_REFUSE,      /* VIRT_FAILED */
     FAKE_LOCKED,      /* VIRT_LOCKED */
     FAKE_GONE,        /* VIRT_GONE, nothing done */
-    FAKE_HANG,        /* until fake_release, then VIRT_OK with the thing done */
+    FAKE_HANG,        /* until another mode, or fake_release: then VIRT_OK, the thing done */
     FAKE_LIE,         /* VIRT_OK, nothing done */
     FAKE_ACTIVE_ONCE, /* create: VIRT_ACTIVE the first time */
     FAKE_ACTIVE,      /* VIRT_ACTIVE every time */
@@ -48,9 +48,13 @@ void fake_close(struct fake_libvirt *fake);
 void fake_release(struct fake_libvirt *fake);
 /* A qemu as libvirt starts one, with this XML in its status file (NULL: none). */
 pid_t fake_qemu(struct fake_libvirt *fake, const char *name, const char *xml);
+/* A domain as libvirt makes it, paused: its status file says so, around this XML. */
+pid_t fake_made(struct fake_libvirt *fake, const char *name, const char *domain);
+/* Its status file says that its guest was let run. */
+void fake_runs(const struct fake_libvirt *fake, const char *name, pid_t pid);
 void fake_event(struct fake_libvirt *fake, enum virt_event_kind kind, const char *name);
 void fake_gone(struct fake_libvirt *fake);
-/* A mode, set under the lock. */
+/* A mode, set under the lock; calls that hang go on by the new one. */
 void fake_set(struct fake_libvirt *fake, enum fake_mode *mode, enum fake_mode to);
 /* A counter, read under the lock. */
 unsigned fake_count(struct fake_libvirt *fake, const unsigned *counter);

@@ -63,10 +63,12 @@ START_TEST(what_is_written_is_read)
     ck_assert_int_eq(out.driver.pid, INT32_MAX);
     ck_assert_uint_eq(out.driver.started, INT64_MAX);
     ck_assert_str_eq(out.name, entry.name);
-    entry.state = LEDGER_CREATED;
-    ck_assert_int_eq(ledger_write(folder, &entry, &err), HF_OK);
-    ck_assert_int_eq(ledger_read(folder, entry.uid, &out, &err), HF_OK);
-    ck_assert_int_eq(out.state, LEDGER_CREATED);
+    for (enum ledger_state s = LEDGER_CREATING; s <= LEDGER_CREATED; s++) {
+        entry.state = s;
+        ck_assert_int_eq(ledger_write(folder, &entry, &err), HF_OK);
+        ck_assert_int_eq(ledger_read(folder, entry.uid, &out, &err), HF_OK);
+        ck_assert_int_eq(out.state, s);
+    }
 }
 END_TEST
 

@@ -161,11 +161,11 @@ static enum hf_code calling(void *user, const struct job *job, struct hf_err *er
     return *(bool *)user ? HF_OK : hf_err_set(err, HF_EIO, "no room");
 }
 
-static void called(void *user, const struct job *job)
+static void called(void *user, const struct job *job, bool is_made)
 {
     (void)user;
     (void)job;
-    strcat(wrote, "called ");
+    strcat(wrote, is_made ? "made " : "not made ");
 }
 
 START_TEST(a_create_is_written_down_before_and_after)
@@ -177,8 +177,8 @@ START_TEST(a_create_is_written_down_before_and_after)
         unsigned creates;
         const char *wrote;
     } cases[] = {
-        {true, FAKE_OK, VIRT_OK, 1, "calling called "},
-        {true, FAKE_REFUSE, VIRT_FAILED, 1, "calling called "},
+        {true, FAKE_OK, VIRT_OK, 1, "calling made "},
+        {true, FAKE_REFUSE, VIRT_FAILED, 1, "calling not made "},
         {true, FAKE_GONE, VIRT_GONE, 1, "calling "}, /* how it ended is not known */
         {false, FAKE_OK, VIRT_FAILED, 0, "cannot "},
     };
@@ -206,8 +206,24 @@ START_TEST(a_create_is_written_down_before_and_after)
 }
 END_TEST
 
+START_TEST(a_resume_is_written_down_before)
+{
+    bool can_write = _i == 0;
+    struct pool_ledger ledger = {.resuming = calling, .user = &can_write};
+    struct job job = {.kind = JOB_RESUME, .uid = 1, .start_no = 9, .name = "pool-1"};
+
+    pool_set_ledger(pool, &ledger);
+    fake_set(&fake, &fake.resume, FAKE_LIE);
+    ck_assert_uint_ne(pool_submit(pool, &job), 0);
+    ck_assert_int_eq(await_note().code, can_write ? VIRT_OK : VIRT_FAILED);
+    ck_assert_uint_eq(fake_count(&fake, &fake.resumes), can_write ? 1 : 0);
+    ck_assert_str_eq(wrote, can_write ? "calling " : "cannot ");
+}
+END_TEST
+
 HF_TEST_MAIN_WITH("agents/vm/pool", setup, teardown, HF_CASE(an_answer_names_its_job),
                   HF_CASE(hung_workers_are_replaced_up_to_the_bound_and_answer_late),
                   HF_CASE(an_end_does_not_wait_for_starts_and_a_waiting_job_can_be_taken_back),
                   HF_CASE(a_full_queue_refuses_and_a_flood_of_events_is_counted),
-                  HF_LOOP(a_create_is_written_down_before_and_after, 0, 4))
+                  HF_LOOP(a_create_is_written_down_before_and_after, 0, 4),
+                  HF_LOOP(a_resume_is_written_down_before, 0, 2))

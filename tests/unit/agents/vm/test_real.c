@@ -420,7 +420,43 @@ START_TEST(a_create_of_a_dead_client_is_settled_before_anything_is_said)
     ck_assert(rig_is_quiet(&rig, K(VM), 1000));
     ck_assert(!has_qemu());
     ck_assert_int_eq(ledger_read(vms.ledger, 1, &entry, &err), HF_OK);
-    ck_assert_int_eq(entry.state, LEDGER_CREATED);
+    ck_assert_int_ne(entry.state, LEDGER_CREATING);
+}
+END_TEST
+
+/* An agent that dies between create and resume; and one that dies later, of a guest that was
+ * suspended by hand since: libvirt says the same of both. */
+START_TEST(only_a_guest_that_never_ran_is_ended_by_the_next_agent)
+{
+    struct ledger_entry entry = {.uid = 1, .start_no = 9, .name = "mq-1"};
+    virConnectPtr conn = virConnectOpen("qemu:///system");
+    virDomainPtr vm;
+    struct hf_report r;
+    struct hf_err err;
+    char *xml;
+
+    ck_assert_ptr_nonnull(conn);
+    close_agent();
+    entry.state = _i == 0 ? LEDGER_PAUSED : LEDGER_CREATED;
+    ck_assert_int_eq(ledger_write(vms.ledger, &entry, &err), HF_OK);
+    ck_assert_int_eq(render_start(domain, strlen(domain), "mq-1", 1, 9, &xml, &err), HF_OK);
+    vm = virDomainCreateXML(conn, xml, VIR_DOMAIN_START_PAUSED);
+    ck_assert_ptr_nonnull(vm);
+    free(xml);
+    ck_assert(_i == 0 || (virDomainResume(vm) == 0 && virDomainSuspend(vm) == 0));
+    virDomainFree(vm);
+    (void)virConnectClose(conn);
+    open_agent();
+    rig_run(&rig, HF_AGENT_VM);
+    send_list();
+    if (_i == 0) {
+        r = rig_await(&rig, K(VM) | K(INVENTORY));
+        ck_assert_int_eq(r.kind, HF_REPORT_VM);
+        ck_assert_int_eq(r.u.vm.seen, HF_SEEN_CRASHED);
+        ck_assert_uint_eq(r.u.vm.start_no, 9);
+    }
+    ck_assert_uint_eq(rig_await(&rig, K(INVENTORY)).u.inventory.count, _i == 0 ? 0 : 1);
+    ck_assert(has_qemu() == (_i != 0));
 }
 END_TEST
 
@@ -433,6 +469,7 @@ static int run_cases(void)
         HF_CASE(a_stopped_libvirtd_stops_nothing),
         HF_CASE(a_killed_libvirtd_loses_nothing),
         HF_LOOP(a_create_of_a_dead_client_is_settled_before_anything_is_said, 0, 3),
+        HF_LOOP(only_a_guest_that_never_ran_is_ended_by_the_next_agent, 0, 2),
         HF_CASE(a_hard_destroy_of_a_hung_qemu_is_told_as_a_crash_and_corrected),
     };
 

@@ -109,8 +109,35 @@ START_TEST(a_domain_without_a_mark_is_not_ours)
 }
 END_TEST
 
+START_TEST(a_guest_is_paused_only_by_the_status_file_of_its_process)
+{
+    static const struct {
+        const char *xml;
+        bool is_paused;
+    } cases[] = {
+        {"<domstatus state='paused' reason='user' pid='53'><domain/></domstatus>", true},
+        {"<domstatus state='paused' reason='starting up' pid='53'/>", true},
+        {"<domstatus state='paused' reason='user' pid='54'/>", false},
+        {"<domstatus state='paused' reason='user'/>", false},
+        {"<domstatus state='paused' reason='ioerror' pid='53'/>", false},
+        {"<domstatus state='paused' reason='migration' pid='53'/>", false},
+        {"<domstatus state='paused' pid='53'/>", false},
+        {"<domstatus state='running' reason='unpaused' pid='53'/>", false},
+        {"<domain state='paused' reason='user' pid='53'/>", false},
+        {"<domstatus state='paused' reason='user' pid='53'>", false},
+        {"", false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        ck_assert_msg(render_is_paused(cases[i].xml, strlen(cases[i].xml), 53) ==
+                          cases[i].is_paused,
+                      "%s", cases[i].xml);
+}
+END_TEST
+
 HF_TEST_MAIN("agents/vm/render", HF_LOOP(a_start_is_marked_and_read_back, 0, 3),
              HF_LOOP(what_breaks_a_rule_is_refused_with_the_reason, 0,
                      sizeof refused / sizeof refused[0]),
              HF_CASE(size_depth_and_zero_bytes_are_bounded),
-             HF_CASE(a_domain_without_a_mark_is_not_ours))
+             HF_CASE(a_domain_without_a_mark_is_not_ours),
+             HF_CASE(a_guest_is_paused_only_by_the_status_file_of_its_process))

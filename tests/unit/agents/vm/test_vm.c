@@ -284,9 +284,20 @@ START_TEST(a_start_waits_until_libvirt_lets_go_of_the_last_instance)
 }
 END_TEST
 
-START_TEST(a_hung_start_is_given_up_and_its_late_process_is_told_and_stopped)
+static pid_t made(unsigned nth)
 {
-    struct hf_report r;
+    pid_t pid;
+
+    pthread_mutex_lock(&fake.lock);
+    ck_assert_uint_gt(fake.qemus_count, nth);
+    pid = fake.qemu[nth];
+    pthread_mutex_unlock(&fake.lock);
+    return pid;
+}
+
+START_TEST(a_hung_start_is_given_up_and_its_late_process_is_ended)
+{
+    struct hf_report r = {.kind = HF_REPORT_ASK};
 
     begin();
     fake_set(&fake, &fake.create, FAKE_HANG);
@@ -297,10 +308,35 @@ START_TEST(a_hung_start_is_given_up_and_its_late_process_is_told_and_stopped)
     ck_assert_int_eq(stop(2, 0, 200).u.done.outcome, HF_OUT_GAVE_UP);
     fake_release(&fake);
     r = rig_await(&rig, K(VM));
-    ck_assert_int_eq(r.u.vm.seen, HF_SEEN_RUNNING);
+    ck_assert_int_eq(r.u.vm.seen, HF_SEEN_CRASHED);
+    ck_assert_uint_eq(r.u.vm.start_no, 1);
+    ck_assert(!is_alive(made(0)));
     ck_assert_uint_eq(fake_count(&fake, &fake.resumes), 0);
     ck_assert_int_eq(stop(3, 0, 5000).u.done.outcome, HF_OUT_DONE);
-    ck_assert(!is_alive((pid_t)r.u.vm.pid));
+    ck_assert(rig_is_quiet(&rig, K(VM), 50));
+}
+END_TEST
+
+/* The group's answer to a start given up on: its order ends the process, and tells. */
+START_TEST(a_stop_that_waits_for_a_late_process_is_done)
+{
+    struct hf_report r = {.kind = HF_REPORT_STOP};
+
+    begin();
+    fake_set(&fake, &fake.create, FAKE_HANG);
+    ck_assert_int_eq(start(1, 1, 150).u.done.outcome, HF_OUT_GAVE_UP);
+    r.u.stop.token = (struct hf_token){2, 1};
+    r.u.stop.uid = 1;
+    r.u.stop.start_no = 1;
+    r.u.stop.deadline_ms = 6000;
+    strcpy(r.u.stop.name, mq1);
+    rig_send(&rig, &r, -1);
+    ck_assert(rig_is_quiet(&rig, K(DONE) | K(VM), 50));
+    fake_release(&fake);
+    r = rig_await(&rig, K(DONE) | K(VM));
+    ck_assert_int_eq(r.kind, HF_REPORT_DONE);
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_DONE);
+    ck_assert(!is_alive(made(0)));
 }
 END_TEST
 
@@ -340,8 +376,8 @@ START_TEST(an_inventory_waits_for_a_start_that_is_under_way)
     ck_assert(rig_is_quiet(&rig, K(INVENTORY), 50));
     fake_release(&fake);
     r = rig_await(&rig, K(INVENTORY));
-    ck_assert_uint_eq(r.u.inventory.count, 1);
-    ck_assert_uint_eq(r.u.inventory.vm[0].start_no, 1);
+    ck_assert_uint_eq(r.u.inventory.count, 0); /* dropped, and ended before anything is said */
+    ck_assert(!is_alive(made(0)));
 }
 END_TEST
 
@@ -526,12 +562,12 @@ START_TEST(a_start_not_begun_is_forgotten_when_dropped)
 }
 END_TEST
 
-/* Its order is gone: perhaps it was placed elsewhere since. */
-START_TEST(a_start_dropped_while_libvirt_makes_it_is_not_resumed)
-{
-    struct hf_report drop = {.kind = HF_REPORT_DROP}, order = start_order(5, 1, 5000), r;
+/* ---- processes nobody wants: unwanted.c ---- */
 
-    begin();
+static void drop_while_created(uint64_t seq, uint32_t start_no)
+{
+    struct hf_report drop = {.kind = HF_REPORT_DROP}, order = start_order(seq, start_no, 5000);
+
     fake_set(&fake, &fake.create, FAKE_HANG);
     send_start(&order, domain);
     while (fake_count(&fake, &fake.creates) == 0)
@@ -539,16 +575,130 @@ START_TEST(a_start_dropped_while_libvirt_makes_it_is_not_resumed)
     drop.u.drop.token = order.u.start.token;
     rig_send(&rig, &drop, -1);
     ck_assert(rig_is_quiet(&rig, K(DONE) | K(VM), 50)); /* it is read before libvirt goes on */
+}
+
+/* Dropped, made, and libvirt hangs while it is to end it. */
+static pid_t drop_and_hang(void)
+{
+    struct hf_report r;
+
+    begin();
+    drop_while_created(5, 1);
+    fake_set(&fake, &fake.destroy, FAKE_HANG);
+    fake_set(&fake, &fake.create, FAKE_OK);
+    r = rig_await(&rig, K(DONE) | K(VM));
+    ck_assert_int_eq(r.kind, HF_REPORT_DONE);
+    ck_assert_uint_eq(r.u.done.token.seq, 5);
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_GAVE_UP);
+    while (fake_count(&fake, &fake.destroys) == 0)
+        ck_assert(rig_is_quiet(&rig, K(VM), 5));
+    return made(0);
+}
+
+static void await_crash(uint32_t start_no)
+{
+    struct hf_report r = rig_await(&rig, K(VM));
+
+    ck_assert_int_eq(r.u.vm.seen, HF_SEEN_CRASHED);
+    ck_assert_uint_eq(r.u.vm.start_no, start_no);
+}
+
+/* Its order is gone: perhaps it was placed elsewhere since. */
+START_TEST(a_start_dropped_while_libvirt_makes_it_is_ended)
+{
+    struct hf_report r;
+
+    begin();
+    drop_while_created(5, 1);
+    fake_release(&fake);
+    r = rig_await(&rig, K(DONE) | K(VM));
+    ck_assert_int_eq(r.kind, HF_REPORT_DONE);
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_GAVE_UP);
+    await_crash(1);
+    ck_assert(!is_alive(made(0)));
+    ck_assert_uint_eq(fake_count(&fake, &fake.resumes), 0);
+    ck_assert_uint_eq(fake_count(&fake, &fake.destroys), 1);
+    fake_event(&fake, VIRT_EV_STOPPED_DESTROYED, mq1); /* our own doing: corrects nothing */
+    ck_assert(rig_is_quiet(&rig, K(VM), 50));
+    ck_assert_str_eq(start(6, 1, 5000).u.done.why, "start 1 was dropped and ended");
+    ck_assert_int_eq(start(7, 2, 5000).u.done.outcome, HF_OUT_DONE);
+}
+END_TEST
+
+START_TEST(a_dropped_start_ends_by_sigkill_when_libvirt_does_not_help)
+{
+    struct hf_report r = {.kind = HF_REPORT_ASK};
+
+    fake.ignores_term = true;
+    (void)drop_and_hang();
+    rig_send(&rig, &r, -1);
+    r = rig_await(&rig, K(VM) | K(INVENTORY)); /* the inventory waits for the ladder */
+    ck_assert_int_eq(r.kind, HF_REPORT_VM);
+    ck_assert_int_eq(r.u.vm.seen, HF_SEEN_CRASHED);
+    ck_assert(!is_alive(made(0)));
+    ck_assert_uint_eq(rig_await(&rig, K(INVENTORY)).u.inventory.count, 0);
+}
+END_TEST
+
+/* REFUSED says that nothing of it runs here: it waits for the end. */
+START_TEST(a_dropped_start_ordered_again_while_it_is_ended_is_refused)
+{
+    struct hf_report order = start_order(6, 1, 5000), r;
+    pid_t pid = drop_and_hang();
+
+    send_start(&order, domain);
+    ck_assert(rig_is_quiet(&rig, K(DONE) | K(VM), 50));
+    ck_assert(is_alive(pid));
+    fake_release(&fake);
+    await_crash(1);
+    r = rig_await(&rig, K(DONE));
+    ck_assert_uint_eq(r.u.done.token.seq, 6);
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_REFUSED);
+    ck_assert_str_eq(r.u.done.why, "start 1 was dropped and ended");
+    ck_assert(!is_alive(pid));
+    ck_assert_uint_eq(fake_count(&fake, &fake.creates), 1);
+    ck_assert_uint_eq(fake_count(&fake, &fake.resumes), 0);
+}
+END_TEST
+
+START_TEST(an_order_that_cannot_wait_for_the_end_of_a_dropped_start_is_given_up)
+{
+    struct hf_report r;
+    pid_t pid = drop_and_hang();
+
+    r = start(6, 1, 100);
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_GAVE_UP);
+    ck_assert(is_alive(pid));
+    fake_release(&fake);
+    await_crash(1);
+}
+END_TEST
+
+START_TEST(the_next_start_waits_until_a_dropped_one_is_ended)
+{
+    struct hf_report order = start_order(6, 2, 5000), r;
+    pid_t pid = drop_and_hang();
+
+    send_start(&order, domain);
+    ck_assert(rig_is_quiet(&rig, K(DONE) | K(VM), 50));
     fake_release(&fake);
     r = rig_await(&rig, K(DONE));
-    ck_assert_int_eq(r.u.done.outcome, HF_OUT_GAVE_UP);
-    r = rig_await(&rig, K(VM));
-    ck_assert_int_eq(r.u.vm.seen, HF_SEEN_RUNNING);
-    ck_assert_uint_eq(r.u.vm.start_no, 1);
-    ck_assert(is_alive((pid_t)r.u.vm.pid));
-    ck_assert_int_eq(stop(6, 0, 5000).u.done.outcome, HF_OUT_DONE);
-    ck_assert(!is_alive((pid_t)r.u.vm.pid));
-    ck_assert_uint_eq(fake_count(&fake, &fake.resumes), 0);
+    ck_assert_msg(r.u.done.outcome == HF_OUT_DONE, "%s", r.u.done.why);
+    ck_assert(!is_alive(pid));
+    ck_assert(is_alive(made(1)));
+}
+END_TEST
+
+START_TEST(a_stop_of_a_dropped_start_that_is_ended_is_done)
+{
+    struct hf_report r;
+    pid_t pid = drop_and_hang();
+
+    r = stop(6, 5000, 5000); /* its libvirt hangs: what is left of the deadline is for SIGKILL */
+    ck_assert_int_eq(r.u.done.outcome, HF_OUT_DONE);
+    ck_assert(!is_alive(pid));
+    ck_assert(rig_is_quiet(&rig, K(VM), 50)); /* the order's own result tells */
+    ck_assert_uint_eq(fake_count(&fake, &fake.shutdowns), 0);
 }
 END_TEST
 
@@ -735,7 +885,7 @@ START_TEST(a_stop_ends_what_a_dead_agent_s_create_makes)
     r = rig_await(&rig, K(DONE));
     ck_assert_int_eq(r.u.done.outcome, HF_OUT_DONE);
     ck_assert(!is_alive(pid));
-    ck_assert_int_eq(remembered(7), LEDGER_CREATED);
+    ck_assert_int_eq(remembered(7), LEDGER_PAUSED);
 }
 END_TEST
 
@@ -802,6 +952,105 @@ START_TEST(a_hung_libvirt_leaves_a_dead_agent_s_create_open)
 }
 END_TEST
 
+static const char marked_domain[] = "<domain><name>x</name><metadata>"
+                                    "<hf:start xmlns:hf='urn:holdfast:start:1' no='7' uid='1'/>"
+                                    "</metadata></domain>";
+
+/* A new agent over that, connected, with libvirt; the list is told. */
+static void begin_over(uint32_t start_no, enum ledger_state state)
+{
+    remember(start_no, state, (struct qemu){0});
+    close_agent(); /* it did not run yet */
+    open_agent();
+    rig_run(&rig, HF_AGENT_VM);
+    while (!rig_await(&rig, K(WATCH)).u.watch.known)
+        ;
+    send_list();
+}
+
+START_TEST(a_start_that_a_dead_agent_never_let_run_is_ended)
+{
+    pid_t pid = fake_made(&fake, mq1, marked_domain);
+    struct hf_report r;
+
+    begin_over(7, _i == 0 ? LEDGER_PAUSED : LEDGER_CREATING);
+    r = rig_await(&rig, K(VM) | K(INVENTORY));
+    ck_assert_int_eq(r.kind, HF_REPORT_VM);
+    ck_assert_int_eq(r.u.vm.seen, HF_SEEN_CRASHED);
+    ck_assert_uint_eq(r.u.vm.start_no, 7);
+    ck_assert(!is_alive(pid));
+    ck_assert_uint_eq(rig_await(&rig, K(INVENTORY)).u.inventory.count, 0);
+}
+END_TEST
+
+START_TEST(a_start_that_a_dead_agent_never_let_run_runs_if_it_is_still_ordered)
+{
+    pid_t pid = fake_made(&fake, mq1, marked_domain);
+    struct hf_report order = start_order(1, 7, 5000), r;
+
+    begin_over(7, LEDGER_PAUSED);
+    send_start(&order, domain);
+    r = rig_await(&rig, K(DONE) | K(VM));
+    ck_assert_int_eq(r.kind, HF_REPORT_DONE);
+    ck_assert_msg(r.u.done.outcome == HF_OUT_DONE, "%s", r.u.done.why);
+    ck_assert_int_eq(rig_await(&rig, K(VM)).u.vm.seen, HF_SEEN_RUNNING);
+    ck_assert(rig_is_quiet(&rig, K(VM), 1500)); /* and is not ended later */
+    ck_assert(is_alive(pid));
+    ck_assert_int_eq(remembered(7), LEDGER_CREATED);
+}
+END_TEST
+
+/* Its guest may have run for days: dropping the order that adopts it must not end it. */
+START_TEST(a_dropped_order_that_adopts_what_may_run_ends_nothing)
+{
+    struct hf_report drop = {.kind = HF_REPORT_DROP}, order = start_order(1, 7, 5000), r;
+    pid_t pid = fake_made(&fake, mq1, marked_domain);
+
+    begin_over(7, LEDGER_CREATED);
+    r = rig_await(&rig, K(INVENTORY));
+    ck_assert_uint_eq(r.u.inventory.count, 1);
+    fake_set(&fake, &fake.shutdown, FAKE_HANG);
+    for (uint32_t i = 0; _i == 0 && i < POOL_WORKERS; i++) { /* no worker begins the resume */
+        struct job job = {.kind = JOB_SHUTDOWN, .uid = 99, .name = "busy"};
+
+        ck_assert_uint_ne(pool_submit(vms.pool, &job), 0);
+    }
+    while (_i == 0 && fake_count(&fake, &fake.shutdowns) < POOL_WORKERS)
+        ck_assert(rig_is_quiet(&rig, K(DONE), 5));
+    fake_set(&fake, &fake.resume, FAKE_HANG);
+    send_start(&order, domain);
+    while (_i == 1 && fake_count(&fake, &fake.resumes) == 0)
+        ck_assert(rig_is_quiet(&rig, K(DONE), 5));
+    drop.u.drop.token = order.u.start.token;
+    rig_send(&rig, &drop, -1);
+    ck_assert(_i == 0 || rig_is_quiet(&rig, K(DONE), 50));
+    fake_set(&fake, &fake.resume, FAKE_REFUSE);
+    ck_assert_int_eq(rig_await(&rig, K(DONE)).u.done.outcome, HF_OUT_GAVE_UP);
+    ck_assert(rig_is_quiet(&rig, K(VM), 100));
+    fake_release(&fake);
+    ck_assert(is_alive(pid));
+    ck_assert_uint_eq(fake_count(&fake, &fake.destroys), 0);
+}
+END_TEST
+
+/* Suspended by an operator, resumed by one, of a start that is not the one remembered. */
+START_TEST(what_an_agent_let_run_or_somebody_else_did_is_not_ended)
+{
+    pid_t pid = fake_made(&fake, mq1, marked_domain);
+    struct hf_report r;
+
+    if (_i == 1)
+        fake_runs(&fake, mq1, pid);
+    begin_over(_i == 2 ? 6 : 7, _i == 0 ? LEDGER_CREATED : LEDGER_PAUSED);
+    r = rig_await(&rig, K(INVENTORY));
+    ck_assert_uint_eq(r.u.inventory.count, 1);
+    ck_assert_uint_eq(r.u.inventory.vm[0].start_no, 7);
+    ck_assert(rig_is_quiet(&rig, K(VM), 1500));
+    ck_assert(is_alive(pid));
+    ck_assert_uint_eq(fake_count(&fake, &fake.destroys), 0);
+}
+END_TEST
+
 START_TEST(a_call_that_broke_off_proves_nothing_until_it_is_settled)
 {
     struct hf_report r = {.kind = HF_REPORT_ASK};
@@ -827,7 +1076,8 @@ HF_TEST_MAIN_WITH("agents/vm", setup, teardown, HF_CASE(a_start_tells_its_phases
                   HF_CASE(libvirt_says_ok_but_there_is_no_process),
                   HF_CASE(a_connection_that_breaks_in_a_start_is_not_known),
                   HF_CASE(a_start_waits_until_libvirt_lets_go_of_the_last_instance),
-                  HF_CASE(a_hung_start_is_given_up_and_its_late_process_is_told_and_stopped),
+                  HF_CASE(a_hung_start_is_given_up_and_its_late_process_is_ended),
+                  HF_CASE(a_stop_that_waits_for_a_late_process_is_done),
                   HF_CASE(an_inventory_hands_back_the_stamp_of_the_newest_question),
                   HF_CASE(an_inventory_waits_for_a_start_that_is_under_way),
                   HF_CASE(a_killed_qemu_is_a_crash_at_once),
@@ -841,7 +1091,12 @@ HF_TEST_MAIN_WITH("agents/vm", setup, teardown, HF_CASE(a_start_tells_its_phases
                   HF_CASE(what_runs_already_is_found_with_its_start_number),
                   HF_CASE(a_start_by_hand_is_noticed),
                   HF_CASE(a_start_not_begun_is_forgotten_when_dropped),
-                  HF_CASE(a_start_dropped_while_libvirt_makes_it_is_not_resumed),
+                  HF_CASE(a_start_dropped_while_libvirt_makes_it_is_ended),
+                  HF_CASE(a_dropped_start_ends_by_sigkill_when_libvirt_does_not_help),
+                  HF_CASE(a_dropped_start_ordered_again_while_it_is_ended_is_refused),
+                  HF_CASE(an_order_that_cannot_wait_for_the_end_of_a_dropped_start_is_given_up),
+                  HF_CASE(the_next_start_waits_until_a_dropped_one_is_ended),
+                  HF_CASE(a_stop_of_a_dropped_start_that_is_ended_is_done),
                   HF_CASE(a_start_dropped_and_ordered_again_while_libvirt_makes_it_runs),
                   HF_CASE(a_start_that_ended_is_never_executed_again),
                   HF_CASE(the_next_agent_executes_no_start_again_either),
@@ -853,4 +1108,8 @@ HF_TEST_MAIN_WITH("agents/vm", setup, teardown, HF_CASE(a_start_tells_its_phases
                   HF_LOOP(a_word_of_libvirt_that_is_not_no_settles_nothing, 0, 2),
                   HF_CASE(a_create_of_a_dead_libvirt_is_gone),
                   HF_CASE(a_hung_libvirt_leaves_a_dead_agent_s_create_open),
+                  HF_LOOP(a_start_that_a_dead_agent_never_let_run_is_ended, 0, 2),
+                  HF_CASE(a_start_that_a_dead_agent_never_let_run_runs_if_it_is_still_ordered),
+                  HF_LOOP(a_dropped_order_that_adopts_what_may_run_ends_nothing, 0, 2),
+                  HF_LOOP(what_an_agent_let_run_or_somebody_else_did_is_not_ended, 0, 3),
                   HF_CASE(a_call_that_broke_off_proves_nothing_until_it_is_settled))
