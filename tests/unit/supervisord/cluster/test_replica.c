@@ -537,6 +537,30 @@ START_TEST(a_state_from_disk_that_is_not_one_is_refused_and_not_used)
 }
 END_TEST
 
+START_TEST(a_disk_and_an_empty_one_go_on_without_the_third)
+{
+    static uint8_t bytes[1 << 20];
+    struct hf_err err;
+    size_t len;
+
+    bus_form(3);
+    len = save_of(0, bytes, sizeof bytes);
+    for (unsigned i = 0; i < 3; i++)
+        power_off(i);
+    for (unsigned i = 0; i < 2; i++) {
+        bus.host[i].is_up = true;
+        load(i, NULL);
+    }
+    ck_assert_int_eq(replica_restore(bus.host[0].r, bytes, len, &err), HF_OK);
+    bus.ring_seq += 4;
+    tell_members('a');
+    run_ms(500);
+    ck_phase(0, REPLICA_SYNCED);
+    ck_phase(1, REPLICA_SYNCED);
+    ck_assert(bus.host[1].members_event.u.members.cold);
+}
+END_TEST
+
 START_TEST(not_cold_when_a_majority_carried_the_state_alive)
 {
     bus_form(3);
@@ -593,5 +617,6 @@ HF_TEST_MAIN("cluster/replica", HF_CASE(three_daemons_with_the_same_file_form_a_
              HF_CASE(a_cold_start_says_so_and_takes_the_newest_state_from_disk),
              HF_CASE(a_newer_disk_that_turns_up_after_a_cold_start_loses_to_what_was_decided_since),
              HF_CASE(a_state_from_disk_that_is_not_one_is_refused_and_not_used),
+             HF_CASE(a_disk_and_an_empty_one_go_on_without_the_third),
              HF_CASE(not_cold_when_a_majority_carried_the_state_alive),
              HF_CASE(a_file_without_us_or_a_zero_duration_is_refused))
