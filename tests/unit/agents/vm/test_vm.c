@@ -297,7 +297,7 @@ static pid_t made(unsigned nth)
 
 START_TEST(a_hung_start_is_given_up_and_its_late_process_is_ended)
 {
-    struct hf_report r = {.kind = HF_REPORT_ASK};
+    struct hf_report r;
 
     begin();
     fake_set(&fake, &fake.create, FAKE_HANG);
