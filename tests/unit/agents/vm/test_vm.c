@@ -989,6 +989,7 @@ START_TEST(a_start_that_a_dead_agent_never_let_run_runs_if_it_is_still_ordered)
     struct hf_report order = start_order(1, 7, 5000), r;
 
     begin_over(7, LEDGER_PAUSED);
+    ck_assert(rig_is_quiet(&rig, K(VM) | K(INVENTORY), 100)); /* orders follow the list */
     send_start(&order, domain);
     r = rig_await(&rig, K(DONE) | K(VM));
     ck_assert_int_eq(r.kind, HF_REPORT_DONE);
