@@ -14,8 +14,8 @@ START_TEST(a_start_is_marked_and_read_back)
     static const char *const domains[] = {
         "<domain><name>mq-1</name></domain>",
         "<domain><name>mq-1</name><metadata><x:a xmlns:x='urn:x'/></metadata></domain>",
-        "<domain><name>mq-1</name><metadata><hf:start xmlns:hf='urn:holdfast:start:1' no='1' "
-        "uid='9'/></metadata></domain>",
+        ("<domain><name>mq-1</name><metadata><hf:start xmlns:hf='urn:holdfast:start:1' no='1' "
+         "uid='9'/></metadata></domain>"),
     };
     char *out, status[2000];
     struct hf_err err;
