@@ -2,7 +2,7 @@
  * Pure: exit status and text in, verdict out. Refuses every shortcut: an agent that returned
  * success to `off` has said that it tried; only a later `status` run that exits 2 and says "Status:
  * OFF" has said that the node is off. Exit status 2 alone also means "bad arguments"
- * (faults.md 4.4). */
+ * (fence-agents 4.12). */
 #ifndef FENCING_PROOF_H
 #define FENCING_PROOF_H
 

@@ -8,7 +8,7 @@
 #include "supervisord/wire/report.h"
 
 enum {
-    JUDGE_HOST_PERIOD_MS = 5000,     /* stale after three of them (faults.md P9) */
+    JUDGE_HOST_PERIOD_MS = 5000,     /* stale after three of them */
     JUDGE_HOST_PSI_CENTI = 1000,     /* 10 % of ten seconds stalled: the host is in trouble */
     JUDGE_HOST_MEMORY_FRACTION = 8,  /* available memory moved by an eighth of the total */
 };

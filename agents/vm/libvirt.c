@@ -9,7 +9,7 @@
 #include "supervisord/base/str.h"
 
 enum {
-    KEEPALIVE_S = 1, /* a stopped libvirtd is noticed within 4 s (deps.md section 4) */
+    KEEPALIVE_S = 1, /* a stopped libvirtd is noticed within 4 s (measured) */
     KEEPALIVE_COUNT = 3,
 };
 

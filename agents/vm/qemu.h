@@ -1,6 +1,6 @@
 /* qemu.h - the processes that are the VMs, found and watched without libvirt.
  * A VM runs exactly as long as its qemu has a thread. Identity is pid + start time, held by a
- * pidfd: a pid used again is never taken for it (faults.md P12). */
+ * pidfd: a pid used again is never taken for it. */
 #ifndef AGENTS_VM_QEMU_H
 #define AGENTS_VM_QEMU_H
 

@@ -107,7 +107,7 @@ static bool text_is(const xmlNode *node, const char *wanted)
 
 /* ---- lint ---- */
 
-/* Words that turn qemu's image locks off, wherever they stand (faults.md section 5). */
+/* Words that turn qemu's image locks off, wherever they stand. */
 static bool disables_locks(const char *name, const char *value)
 {
     if (strcmp(name, "locking") == 0 && strcmp(value, "off") == 0)

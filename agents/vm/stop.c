@@ -7,7 +7,7 @@
 
 enum {
     /* Of the time after the grace: gently until 1/5, by all means until 1/2, the rest is for the
-     * kernel to let a killed qemu go (VF clean-up alone can take 5 s: peers.md 25). */
+     * kernel to let a killed qemu go (VF clean-up alone can take 5 s: seapath issue 208). */
     GRACEFUL_PERCENT = 20,
     HARD_PERCENT = 50,
     LOOK_AGAIN_MS = 100,
@@ -133,8 +133,7 @@ static void enter(struct vm_agent *v, struct vm *vm, enum stop_step step, hf_tim
         /* The rest of the grace is not needed: force has its time from here. */
         vm->stop.deadline = hf_time_add_ms(now, vm->stop.force_ms);
         tell_rung(v, vm, HF_PROGRESS_STOP_DESTROY);
-        ask_libvirt(v, vm, JOB_DESTROY_GRACEFUL, rung_end(vm, GRACEFUL_PERCENT), STOP_KILLED,
-                    now);
+        ask_libvirt(v, vm, JOB_DESTROY_GRACEFUL, rung_end(vm, GRACEFUL_PERCENT), STOP_KILLED, now);
         break;
     case STOP_HARD:
         ask_libvirt(v, vm, JOB_DESTROY, rung_end(vm, HARD_PERCENT), STOP_KILLED, now);

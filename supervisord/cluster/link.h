@@ -1,5 +1,5 @@
 /* link.h - the daemon's side of holdfast-link, the child that alone talks to corosync.
- * Synchronous corosync calls have no timeout (faults.md findings 2 and 3), so they happen in a
+ * Synchronous corosync calls have no timeout (libcpg passes -1), so they happen in a
  * process that may hang: it is given a bounded number of messages and is killed and started again
  * when it is dead, mad, or when nothing of ours comes back. Never blocks. No event loop inside: the
  * owner polls link_fd() and calls link_tick() at link_deadline(). One owner, one thread. */
@@ -18,7 +18,7 @@
 enum {
     LINK_QUEUE_MAX = 128, /* twice what a replica may have in flight, probes included */
     LINK_BACKOFF_FIRST_MS = 100,
-    LINK_BACKOFF_MAX_MS = 5000, /* faults.md 2.2 */
+    LINK_BACKOFF_MAX_MS = 5000, /* corosync takes some to come back */
     LINK_JOIN_WAIT_MS = 20000,  /* a link that has not joined by then hangs in a call */
     LINK_STALL_MS = 20000,      /* nothing of ours came back for so long */
     LINK_DYING_MAX = 8,         /* killed but not yet gone (a call in the kernel) */
@@ -65,7 +65,7 @@ enum hf_code link_init(struct link *l, const char *path, const char *cluster,
 /* Kill the child and forget it. */
 void link_close(struct link *l);
 
-int link_fd(const struct link *l);           /* -1: nothing to poll */
+int link_fd(const struct link *l); /* -1: nothing to poll */
 /* A frame waits to be read. */
 bool link_has_more(const struct link *l);
 bool link_wants_write(const struct link *l); /* poll for writing, too */

@@ -11,7 +11,7 @@
 #include "supervisord/cluster/replica.h"
 
 enum {
-    LINK_PEERS_MAX = 128, /* CPG's own limit of members in a group (faults.md 2.1) */
+    LINK_PEERS_MAX = 128, /* CPG's own limit of members in a group */
     LINK_RING_MAX = 384,  /* corosync's PROCESSOR_COUNT_MAX */
     LINK_TEXT_MAX = 63,
     LINK_FRAME_MAX = HF_GROUP_MESSAGE_MAX + 64,

@@ -77,7 +77,7 @@ static enum hf_code read_memory(const xmlNode *root, uint32_t *mib, struct hf_er
     return HF_OK;
 }
 
-/* What would let a VM run twice, or come back behind our back (DESIGN: lint of the domain). */
+/* What would let a VM run twice, or come back behind our back. */
 static enum hf_code lint_element(const xmlNode *node, struct hf_err *err)
 {
     char text[64];

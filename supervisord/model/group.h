@@ -23,7 +23,7 @@ struct hf_policy {
     uint32_t startup_grace_ms;  /* after a cold start: so long before absent nodes are fenced */
     uint32_t fence_deadline_ms; /* one fence order, all its devices; then the next executor */
     uint32_t start_deadline_ms;
-    uint32_t stop_deadline_ms;   /* added to the VM's own grace; >= 20 s (DESIGN section 5) */
+    uint32_t stop_deadline_ms;   /* added to the VM's own grace; VF clean-up takes 5 s */
     uint32_t stable_ms;          /* running so long clears the failure counters */
     uint32_t maintenance_max_ms; /* a drain ends by itself, with an alarm */
     uint32_t fence_retry_ms[HF_BACKOFFS_MAX]; /* the last value repeats */

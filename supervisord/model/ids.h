@@ -37,7 +37,7 @@ struct hf_boot {
 };
 
 /* One totem ring: partitions can carry the same seq with different leaders, so both count
- * (faults.md 2.1). */
+ * (seen with corosync 3.1.7). */
 struct hf_view {
     uint32_t leader; /* corosync nodeid */
     uint64_t seq;

@@ -19,14 +19,14 @@ enum {
     HF_FENCE_PARAMS_MAX = 24, /* parameters of one device; fence_ipmilan knows about 30 */
     HF_PARAM_VALUE_MAX = 255, /* one line of the agent's stdin, without key */
 
-    HF_XML_MAX = 1 << 20,           /* DESIGN section 7; also libxml2's own limit for us */
+    HF_XML_MAX = 1 << 20,           /* far above any domain; also libxml2's limit for us */
     HF_BLOBS_MAX = 2 * HF_VMS_MAX,  /* every VM's XML and the version it replaces */
     HF_BLOB_BYTES_MAX = 64 << 20,   /* all of them together, in the daemon's memory */
     HF_CONFIG_TEXT_MAX = 256 << 10, /* the cluster file */
 
-    HF_FRAME_MAX = 64 << 10,         /* one record on a door (DESIGN section 2) */
-    HF_GROUP_MESSAGE_MAX = 16 << 10, /* faults.md 2.1: larger ones are fragmented and may block */
-    HF_IN_FLIGHT_MAX = 32, /* faults.md finding 2: a stopped corosync takes 278, then spins */
+    HF_FRAME_MAX = 64 << 10,         /* one record on a door */
+    HF_GROUP_MESSAGE_MAX = 16 << 10, /* libcpg fragments larger ones and may block */
+    HF_IN_FLIGHT_MAX = 32, /* a stopped corosync takes 278, then libcpg spins (measured) */
     HF_OUTBOX_MAX = 1024,  /* own messages waiting for their turn in flight */
 };
 

@@ -180,7 +180,7 @@ enum hf_reason {
     HF_REASONS
 };
 
-/* The numbered rules of placement (DESIGN section 7): the same numbers in place.c and its test. */
+/* The numbered rules of placement: the same numbers in place.c and its test. */
 enum hf_rule {
     HF_RULE_NONE = 0,   /* passed */
     HF_RULE_1_MEMBER,   /* a ready member, not in maintenance, its VM monitor answers */

@@ -1,4 +1,4 @@
-/* engine_bench - what a step costs. Budgets (DESIGN 13): >= 1 000 000 steps a second a core at 3
+/* engine_bench - what a step costs. Budgets: >= 1 000 000 steps a second a core at 3
  * nodes and 8 VMs, <= 20 us median at 128 VMs. The mix is what a group sees: facts, inventories,
  * VMs that die and are started again, results, timers, and now and then a host that is lost, fenced
  * and joins again. Prints a table and, last, one verdict line. Non-zero when a budget is missed. */

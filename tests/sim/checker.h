@@ -1,5 +1,5 @@
 /* checker.h - the judge. It knows what is physically so and what was asked for, and takes nothing
- * from the engine but what every replica did at which place of the order. Rules: faults.md 6. */
+ * from the engine but what every replica did at which place of the order. Rules: README.md. */
 #ifndef TESTS_SIM_CHECKER_H
 #define TESTS_SIM_CHECKER_H
 

@@ -1,4 +1,4 @@
-/* cluster.c - see cluster.h. Rules modelled from corosync 3.1 (faults.md section 2): detection
+/* cluster.c - see cluster.h. Rules modelled from corosync 3.1, measured and read: detection
  * takes 2.2 x token; members that stay together deliver the same messages before the next view;
  * what waits in a corosync is sent in whatever ring it is in then; the joinlist of a new ring is
  * complete but for joins still under way; a lost member may stay in the list as a ghost. */

@@ -1,5 +1,5 @@
 /* cluster.h - corosync as the members see it: rings, agreed delivery with virtual synchrony, CPG
- * lists, and every way in which that disappoints (faults.md section 2).
+ * lists, and every way in which that disappoints.
  * A ring stalls when one of its members cannot pass the token; what the token holder sent in that
  * instant may be known to itself only. */
 #ifndef TESTS_SIM_CLUSTER_H

@@ -1,4 +1,4 @@
-/* faults.h - what goes wrong: one row a fault, named by its id in the catalogue (faults.md 7).
+/* faults.h - what goes wrong: one row a fault, named by its id in the catalogue.
  * The catalogue's texts are in faults.c; `holdfast-sim --fault-coverage` counts what really fired.
  */
 #ifndef TESTS_SIM_FAULTS_H

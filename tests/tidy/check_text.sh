@@ -68,6 +68,6 @@ case_fixme() { echo '// FIXME' | put agents/x.c; }
 case_no_guard() { echo 'int x;' | put agents/x.h; }
 case_wrong_guard() { printf '#ifndef X_H\n#define X_H\n#endif\n' | put agents/x.h; }
 case_half_guard() { printf '#ifndef AGENTS_X_H\n#define AGENTS_X_H\n#endif\nint x;\n' | put agents/x.h; }
-case_path() { echo '/* see /work/shared */' | put agents/x.c; }
+case_path() { echo '/* see /tmp/hf/x */' | put agents/x.c; }
 
 tidy_main "$@"

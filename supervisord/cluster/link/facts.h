@@ -9,7 +9,7 @@
 
 enum {
     FACTS_EVERY_MS = 5000,
-    FACTS_STALE_MS = 15000, /* three periods (faults.md P9) */
+    FACTS_STALE_MS = 15000, /* three periods */
 };
 
 /* Start the thread. *fd: non-blocking; each read gives one whole struct link_facts. The

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 enum {
-    RETRY_MS = 10,   /* faults.md 2.2: 10..50 ms after "try again" */
+    RETRY_MS = 10,   /* after "try again": a sync takes tens of ms */
     DOWN_MAX = 128,  /* multicasts waiting for corosync; more stay in the socket */
     UP_PAUSE = 2048, /* frames holdfastd has not read: then corosync keeps the rest */
     READS_MAX = 64,
@@ -130,7 +130,7 @@ static struct state *state_of(cpg_handle_t handle)
 }
 
 /* A group change and the ring change that explains it come as two calls, in either order at the
- * first join (faults.md 2.1): told as one, unless a message or a second change comes between. */
+ * first join: told as one, unless a message or a second change comes between. */
 static void on_deliver(cpg_handle_t handle, const struct cpg_name *group, uint32_t nodeid,
                        uint32_t pid, void *bytes, size_t len)
 {

@@ -217,7 +217,7 @@ static virDomainPtr find(virConnectPtr *conn)
     return virDomainLookupByName(*conn, "mq-1");
 }
 
-/* By hand, by SIGTERM, and the guest's own end are told apart (peers.md 42). */
+/* By hand, by SIGTERM, and the guest's own end are told apart. */
 START_TEST(a_destroy_by_hand_is_no_crash)
 {
     unsigned flags = _i == 0 ? 0 : VIR_DOMAIN_DESTROY_GRACEFUL;
