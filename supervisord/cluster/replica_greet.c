@@ -29,11 +29,28 @@ static bool is_quiet(const struct replica *r)
     return r->loads_refused >= LOADS_MAX;
 }
 
+/* A partition heals piece by piece: two of three lone members meet a second before the third (seen
+ * with corosync 3.1.7, token 1000). Deciding at once they would shoot the one who is just coming.
+ * So members who were frozen wait for those still missing: token and consensus of the slower
+ * profile, once. */
+enum { REGAIN_WAIT_MS = 3000 };
+
+static bool waits_for_more(struct replica *r)
+{
+    unsigned configured;
+
+    if (!r->was_frozen || r->kind != GROUP_STATE_LIVE || r->round > 0)
+        return false;
+    configured = engine_group(replica_state(r)).group->nodes_count;
+    return r->members_count > configured / 2u && r->members_count < configured;
+}
+
 void greet_begin(struct replica *r, hf_time now)
 {
     forget_session(r);
-    r->wants_hello = !is_quiet(r);
-    r->stage_due = hf_time_add_ms(now, r->settings.hello_wait_ms);
+    r->is_holding = waits_for_more(r);
+    r->wants_hello = !is_quiet(r) && !r->is_holding;
+    r->stage_due = hf_time_add_ms(now, r->is_holding ? REGAIN_WAIT_MS : r->settings.hello_wait_ms);
     replica_enter(r, STAGE_GREET, REPLICA_GREETING,
                   r->round == 0 ? "the group changed" : "somebody greeted late, or asked for it");
 }
@@ -285,6 +302,7 @@ static void freeze(struct replica *r, const char *why, hf_time now)
     for (uint32_t i = 0; i < r->members_count; i++)
         if (r->members[i].is_foreign)
             why = "not a majority: a member speaks another version of the protocol";
+    r->was_frozen = true;
     wait_to_be_heard(r, now);
     replica_enter(r, STAGE_FROZEN, REPLICA_FROZEN, why);
 }
@@ -357,6 +375,11 @@ void greet_tick(struct replica *r, hf_time now)
     r->stage_due = hf_time_add_ms(now, r->settings.hello_wait_ms);
     switch (r->stage) {
     case STAGE_GREET:
+        if (r->is_holding) { /* nobody else came */
+            r->is_holding = false;
+            r->wants_hello = !is_quiet(r);
+            break;
+        }
         if (!r->self->has_hello && !is_quiet(r))
             r->wants_hello = true;
         r->wants_go[GROUP_WAIT_HELLOS] = true;

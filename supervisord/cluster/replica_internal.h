@@ -130,6 +130,8 @@ struct replica {
     uint8_t configured; /* nodes of the chosen state's group */
     bool is_forming;    /* nobody brought a state: from the file */
     bool is_cold;       /* no lineage is carried alive by a majority */
+    bool was_frozen;    /* no majority since the last synchronised view */
+    bool is_holding;    /* our hello waits for members who may just be coming */
     bool is_late;       /* outside only because our hello or ready came too late */
     uint64_t lineage;   /* a new one, when cold or forming; else 0 */
     uint64_t epoch;     /* promised to this session */

@@ -86,6 +86,7 @@ static void synchronise(struct replica *r, hf_time now)
 
     open_streams(r);
     r->kind = GROUP_STATE_LIVE;
+    r->was_frozen = false;
     r->stage_due = REPLICA_NEVER;
     r->stable = r->released = r->ordered = 0;
     r->owes_all = true;

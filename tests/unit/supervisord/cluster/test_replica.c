@@ -561,6 +561,28 @@ START_TEST(a_disk_and_an_empty_one_go_on_without_the_third)
 }
 END_TEST
 
+START_TEST(frozen_members_wait_for_the_last_one_to_come)
+{
+    bus_form(3);
+    cut("abc");
+    run_ms(300);
+    ck_phase(0, REPLICA_FROZEN);
+    cut("aab");
+    run_ms(1500);
+    ck_phase(0, REPLICA_GREETING);
+    cut("aaa");
+    run_ms(300);
+    ck_phase(0, REPLICA_SYNCED);
+    ck_assert(bus.host[0].members_event.u.members.node[2].present);
+    cut("abc");
+    run_ms(300);
+    cut("aab");
+    run_ms(4000);
+    ck_phase(0, REPLICA_SYNCED); /* nobody came: they go on */
+    ck_assert(!bus.host[0].members_event.u.members.node[2].present);
+}
+END_TEST
+
 START_TEST(not_cold_when_a_majority_carried_the_state_alive)
 {
     bus_form(3);
@@ -618,5 +640,6 @@ HF_TEST_MAIN("cluster/replica", HF_CASE(three_daemons_with_the_same_file_form_a_
              HF_CASE(a_newer_disk_that_turns_up_after_a_cold_start_loses_to_what_was_decided_since),
              HF_CASE(a_state_from_disk_that_is_not_one_is_refused_and_not_used),
              HF_CASE(a_disk_and_an_empty_one_go_on_without_the_third),
+             HF_CASE(frozen_members_wait_for_the_last_one_to_come),
              HF_CASE(not_cold_when_a_majority_carried_the_state_alive),
              HF_CASE(a_file_without_us_or_a_zero_duration_is_refused))
