@@ -174,7 +174,12 @@ void host_proved(struct step *s, uint8_t n, enum hf_proof proof)
     HF_ASSERT(proof > HF_PROOF_NONE && proof < HF_PROOFS);
     s->e->nodes[n].proof = (uint8_t)proof;
     node_apply(s, n, HF_NE_PROOF, why[proof], 0);
-    vm_node_proved(s, n);
+    /* A new boot proves the old one over; what the new one runs, only its inventory tells: this
+     * state may have forgotten a start that the new boot was given. */
+    if (proof == HF_PROOF_REJOIN)
+        vm_node_rejoined(s, n);
+    else
+        vm_node_proved(s, n);
     s->needs_review = true;
 }
 

@@ -171,6 +171,7 @@ void vm_not_listed(struct step *s, struct vm *v, uint8_t n, uint64_t as_of);
 void vm_doubt(struct step *s, struct vm *v, hf_nodes where);
 void vm_node_lost(struct step *s, uint8_t n);
 void vm_doubt_all(struct step *s); /* after a cold start: any of them may run anywhere */
+void vm_node_rejoined(struct step *s, uint8_t n);
 void vm_node_proved(struct step *s, uint8_t n);
 bool vm_done(struct step *s, const struct hf_event *ev); /* false: token is none of a VM's */
 bool vm_is_on_home(const struct vm *v);                  /* starting, running or stopping */

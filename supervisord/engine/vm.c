@@ -592,6 +592,17 @@ void vm_doubt_all(struct step *s)
     }
 }
 
+void vm_node_rejoined(struct step *s, uint8_t n)
+{
+    FOR_EACH_VM (s->e, v) {
+        if (!(v->possible & bit_of(n)))
+            continue;
+        if (v->home == n && !vm_apply(s, v, HF_VE_HOME_LOST, HF_WHY_HOST_LOST))
+            no_home(v);
+        vm_doubt(s, v, bit_of(n));
+    }
+}
+
 void vm_node_proved(struct step *s, uint8_t n)
 {
     FOR_EACH_VM (s->e, v) {

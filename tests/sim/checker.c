@@ -126,6 +126,7 @@ void checker_vm_ended(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how)
     v->ended_on_purpose = how == VM_END_SHUTDOWN || how == VM_END_BY_HAND ||
                           v->ended_on_purpose; /* held: nobody starts it again but a person */
     v->crashes += how == VM_END_CRASH;
+    v->ordered_ends += how == VM_END_ORDERED;
 }
 
 static void vm_told(struct sim *s, hf_node n, hf_vm_uid uid)
@@ -340,7 +341,7 @@ static void learn_order(struct sim *s, const struct engine *e, const struct chec
         if (v != NULL) {
             v->wants_run = true;
             v->ended_on_purpose = false;
-            v->bad_starts = v->crashes = 0;
+            v->bad_starts = v->crashes = v->ordered_ends = 0;
         }
         return;
     case HF_ORDER_VM_STOP:
@@ -633,7 +634,8 @@ static bool is_excused(struct sim *s, hf_vm_uid uid, hf_nodes core, const struct
     const struct checker_vm *v = &s->check.vm[uid];
     struct hf_vm_view view = engine_vm(e, engine_vm_by_uid(e, uid));
     if (view.state == HF_VM_FAILED)
-        return v->crashes >= v->def.restarts_max;
+        /* A stop that was given up and comes true late is told as a crash, and counts as one. */
+        return v->crashes + v->ordered_ends >= v->def.restarts_max;
     if (view.state != HF_VM_UNPLACEABLE)
         return false;
     for (unsigned n = 0; n < s->opt.nodes; n++)

@@ -39,7 +39,8 @@ struct checker_vm {
     uint32_t starts;
     uint32_t bad_starts; /* ordered starts since it was stable or an order */
     int64_t started_at;
-    uint32_t crashes; /* since an operator's order */
+    uint32_t crashes;
+    uint32_t ordered_ends; /* since an operator's order */
     struct hf_vm_def def;
 };
 

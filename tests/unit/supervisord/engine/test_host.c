@@ -84,6 +84,9 @@ START_TEST(a_new_boot_is_proof)
     members(false);
     ck_assert_int_eq(t.e.nodes[2].proof, HF_PROOF_REJOIN);
     ck_node(2, HF_NODE_JOINING);
+    ck_state(uid, HF_VM_WAITING); /* the new boot may have been told to start it */
+    ck_assert_uint_ne(engine_inventory_due(&t.e, (hf_node){2}), 0);
+    ready(2);
     ck_assert_uint_eq(vm(uid)->possible, 0);
     ck_state(uid, HF_VM_PLACING);
 }
