@@ -320,6 +320,7 @@ static void escalate(struct step *s, struct vm *v)
     uint8_t n = v->home;
     drop_order(v);
     no_home(v);
+    vm_doubt(s, v, bit_of(n)); /* its node is asked again: the stop may come true late */
     /* A move or a stop that an operator asked for is no reason to shoot a host with other VMs on
      * it: it waits for the agent's word, with an alarm. What recovery cannot do without is. */
     if (v->cause == CAUSE_RECOVERY && v->desire == HF_WANT_RUNNING)

@@ -214,6 +214,22 @@ START_TEST(a_move_that_cannot_prove_a_stop_shoots_nobody)
 }
 END_TEST
 
+START_TEST(a_stop_that_comes_true_late_is_found_by_asking)
+{
+    form(3);
+    hf_vm_uid uid = running_on(plain("a"), 2);
+    order(HF_ORDER_VM_MOVE, 0, uid);
+    struct hf_token late = vm(uid)->order;
+    expired(1, vm(uid)->timer.token);
+    ck_state(uid, HF_VM_WAITING);
+    ck_assert_uint_eq(engine_inventory_due(&t.e, (hf_node){2}), engine_seq(&t.e));
+    result(2, late, HF_OUT_DONE);
+    ck_assert_int_eq(t.out.why, HF_WHY_STALE_TOKEN);
+    inventory(2, NULL);
+    ck_state(uid, HF_VM_STARTING);
+}
+END_TEST
+
 START_TEST(a_start_certainly_refused_is_tried_again)
 {
     form(3);
@@ -266,6 +282,7 @@ HF_TEST_MAIN("engine/vm",
              HF_CASE(a_start_nobody_knows_of_is_made_sure_to_be_off),
              HF_CASE(recovery_that_cannot_prove_a_stop_fences_the_host),
              HF_CASE(a_move_that_cannot_prove_a_stop_shoots_nobody),
+             HF_CASE(a_stop_that_comes_true_late_is_found_by_asking),
              HF_CASE(a_start_certainly_refused_is_tried_again),
              HF_CASE(a_home_lost_mid_start_waits_for_proof),
              HF_CASE(disarmed_nothing_is_done_alone))
