@@ -292,6 +292,8 @@ void world_vm_end(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how)
         tell_seen(s, n, uid, start_no, HF_SEEN_DESTROYED);
         return;
     case VM_END_ORDERED:
+        world_tell_inventory(s, n); /* as the daemon asks every few seconds: the order may be dead */
+        return;
     case VM_END_POWER:
         return;
     }
