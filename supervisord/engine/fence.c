@@ -42,6 +42,25 @@ static bool is_needed_by_vm(const struct engine *e, uint8_t n)
     return false;
 }
 
+/* What could not be proved stopped there has been proved since: nobody is shot for it. */
+void fence_pardon(struct step *s)
+{
+    FOR_EACH_NODE (s->e, n) {
+        struct node *node = &s->e->nodes[n];
+        bool is_in_doubt = false;
+        if (node->sentence != SENTENCE_ESCALATED)
+            continue;
+        FOR_EACH_VM (s->e, v)
+            if ((v->possible & bit_of(n)) && v->home != n)
+                is_in_doubt = true;
+        if (is_in_doubt)
+            continue;
+        if (node->state == HF_NODE_FENCING)
+            fence_call_off(s, n);
+        node->sentence = SENTENCE_NONE;
+    }
+}
+
 static bool may_act_alone(const struct engine *e)
 {
     return e->is_armed && e->startup.purpose == FOR_NOTHING;

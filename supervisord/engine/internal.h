@@ -181,6 +181,7 @@ struct vm *vm_of_uid(struct engine *e, hf_vm_uid uid);
 void fence_review(struct step *s);
 bool fence_done(struct step *s, const struct hf_event *ev);
 void fence_forget(struct node *n); /* the absence is over: order, timer, attempts */
+void fence_pardon(struct step *s);
 void fence_call_off(struct step *s, uint8_t n);
 void fence_sentence(struct step *s, uint8_t n, enum sentence sentence);
 bool fence_keeps_quorum(const struct engine *e, uint8_t target);

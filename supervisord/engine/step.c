@@ -130,6 +130,7 @@ void engine_step(struct engine *e, const struct hf_event *ev, struct engine_out 
     else
         step_answer(&s, false, HF_WHY_NOT_PRESENT);
     if (s.needs_review) {
+        fence_pardon(&s);
         drain_review(&s);
         place_review(&s);
         fence_review(&s);
