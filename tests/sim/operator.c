@@ -124,6 +124,8 @@ void faults_operator(struct sim *s)
         if (ev.u.order.ms == 0)
             faults_count(s, FAULT_O7);
     }
+    if (ev.u.order.uid < SIM_VMS_MAX && (kind == HF_ORDER_VM_START || kind == HF_ORDER_VM_STOP))
+        s->check.vm[ev.u.order.uid].stop_asked_last = kind == HF_ORDER_VM_STOP;
     SAY(s, -1, "operator: order %d node %u vm %u", (int)kind, n.ix, ev.u.order.uid);
     operator_gives(s, &ev);
 }
