@@ -636,7 +636,8 @@ static bool is_excused(struct sim *s, hf_vm_uid uid, hf_nodes core, const struct
     if (view.state == HF_VM_FAILED)
         /* A stop that was given up and comes true late is told as a crash, and counts as one. */
         return v->crashes + v->ordered_ends >= v->def.restarts_max;
-    if (view.state == HF_VM_STOPPED) /* sent, cut off with its daemon, and applied when it came back */
+    if (view.state ==
+        HF_VM_STOPPED) /* sent, cut off with its daemon, and applied when it came back */
         return v->stop_asked_last && view.desire == HF_WANT_STOPPED;
     if (view.state != HF_VM_UNPLACEABLE)
         return false;

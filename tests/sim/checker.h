@@ -40,7 +40,8 @@ struct checker_vm {
     uint32_t bad_starts; /* ordered starts since it was stable or an order */
     int64_t started_at;
     uint32_t crashes;
-    bool stop_asked_last; /* the last start or stop a person sent was a stop: it may be applied late */
+    bool stop_asked_last; /* the last start or stop a person sent was a stop: it may be applied late
+                           */
     uint32_t ordered_ends; /* since an operator's order */
     struct hf_vm_def def;
 };

@@ -165,8 +165,7 @@ bool world_watch_known(const struct sim *s, hf_node n)
 
 static void tell_seen(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_no, enum hf_seen seen)
 {
-    struct node_report r = {
-        .type = HF_EV_VM, .uid = uid, .start_no = start_no, .seen = seen};
+    struct node_report r = {.type = HF_EV_VM, .uid = uid, .start_no = start_no, .seen = seen};
     struct sim_node *d = &s->node[n.ix];
     if (!is_watching(&s->world.host[n.ix]) || !s->world.host[n.ix].agent_fresh)
         return;
@@ -292,7 +291,8 @@ void world_vm_end(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how)
         tell_seen(s, n, uid, start_no, HF_SEEN_DESTROYED);
         return;
     case VM_END_ORDERED:
-        world_tell_inventory(s, n); /* as the daemon asks every few seconds: the order may be dead */
+        world_tell_inventory(s,
+                             n); /* as the daemon asks every few seconds: the order may be dead */
         return;
     case VM_END_POWER:
         return;
