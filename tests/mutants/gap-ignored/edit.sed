@@ -1,1 +1,0 @@
-s/if (message->sender_seq != s->last + 1) {/if (false) {/
