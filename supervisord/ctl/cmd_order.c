@@ -84,6 +84,23 @@ static enum cmd_reach drain_reached(const json_t *status, const json_t *entry, c
     return left == 0 ? CMD_REACHED : CMD_NOT_YET;
 }
 
+static enum cmd_reach leave_reached(const json_t *status, const json_t *entry, const char *node,
+                                    char *text, size_t cap)
+{
+    int left = vms_left(status, node);
+
+    if (cmd_true(entry, "left"))
+        left = 0;
+    else if (!cmd_true(entry, "leaving"))
+        return CMD_HOPELESS;
+    if (left == 0)
+        (void)snprintf(text, cap, "%s is empty, switch it off", node);
+    else
+        (void)snprintf(text, cap, "%s is leaving, %d VM%s left there", node, left,
+                       left == 1 ? "" : "s");
+    return left == 0 ? CMD_REACHED : CMD_NOT_YET;
+}
+
 enum cmd_reach cmd_reached(enum hf_order_type type, const json_t *status, const char *vm,
                            const char *node, const char *from, char *now_text, size_t cap)
 {
@@ -109,6 +126,9 @@ enum cmd_reach cmd_reached(enum hf_order_type type, const json_t *status, const 
     case HF_ORDER_UNDRAIN:
     case HF_ORDER_FENCE:
     case HF_ORDER_CONFIRM:
+    case HF_ORDER_HOLD:
+    case HF_ORDER_LEAVE:
+    case HF_ORDER_POWER_ON:
     case HF_ORDERS:
         break;
     }
@@ -119,7 +139,13 @@ enum cmd_reach cmd_reached(enum hf_order_type type, const json_t *status, const 
         return drain_reached(status, node_entry, node, now_text, cap);
     if (type == HF_ORDER_UNDRAIN)
         return cmd_true(node_entry, "maintenance") ? CMD_NOT_YET : CMD_REACHED;
-    return strcmp(cmd_str(node_entry, "state"), "dead") == 0 ? CMD_REACHED : CMD_NOT_YET;
+    if (type == HF_ORDER_HOLD)
+        return cmd_true(node_entry, "held") ? CMD_REACHED : CMD_NOT_YET;
+    if (type == HF_ORDER_LEAVE)
+        return leave_reached(status, node_entry, node, now_text, cap);
+    return strcmp(cmd_str(node_entry, "state"), type == HF_ORDER_POWER_ON ? "member" : "dead") == 0
+               ? CMD_REACHED
+               : CMD_NOT_YET;
 }
 
 /* ---- waiting ---- */

@@ -320,14 +320,27 @@ static void need_link(const struct walk *w, const struct about *here)
              link->why[0] != '\0' ? ": " : "", link->why);
 }
 
+static struct command unit_of(unsigned kind)
+{
+    switch ((enum hf_agent_kind)kind) {
+    case HF_AGENT_FENCE:
+        return command_of("holdfast-fencer");
+    case HF_AGENT_FEEDER:
+        return command_of("holdfast-feeder");
+    case HF_AGENT_HOST:
+    case HF_AGENT_VM:
+    case HF_AGENT_KINDS:
+        break;
+    }
+    return command_of("holdfast-agent-%s", ctl_agent_name((enum hf_agent_kind)kind));
+}
+
 static void need_agents(const struct walk *w, const struct about *here)
 {
     for (unsigned kind = 1; kind < HF_AGENT_KINDS; kind++) {
         const struct ctl_agent *agent = &w->shell->agent[kind];
         const char *name = ctl_agent_name((enum hf_agent_kind)kind);
-        struct command status = kind == HF_AGENT_FENCE
-                                    ? command_of("systemctl status holdfast-fencer")
-                                    : command_of("systemctl status holdfast-agent-%s", name);
+        struct command status = command_of("systemctl status %s", unit_of(kind).text);
         struct about about = *here;
 
         about.wall = agent->since;

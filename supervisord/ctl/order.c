@@ -33,6 +33,8 @@ static const struct shape shapes[HF_ORDERS] = {
     [HF_ORDER_DRAIN] = {false, true, false},     [HF_ORDER_UNDRAIN] = {false, true, false},
     [HF_ORDER_ARM] = {false, false, false},      [HF_ORDER_DISARM] = {false, false, false},
     [HF_ORDER_FENCE] = {false, true, false},     [HF_ORDER_CONFIRM] = {false, true, false},
+    [HF_ORDER_HOLD] = {false, true, false},      [HF_ORDER_LEAVE] = {false, true, false},
+    [HF_ORDER_POWER_ON] = {false, true, false},
 };
 
 /* A typing mistake of up to two characters finds its name. */

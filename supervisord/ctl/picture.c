@@ -17,6 +17,7 @@ static const char *const agents[HF_AGENT_KINDS] = {
     [HF_AGENT_HOST] = "host",
     [HF_AGENT_VM] = "vm",
     [HF_AGENT_FENCE] = "fence",
+    [HF_AGENT_FEEDER] = "feeder",
 };
 
 const char *ctl_phase_name(enum ctl_phase phase)

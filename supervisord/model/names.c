@@ -27,6 +27,20 @@ static const char *const proofs[] = {
 };
 _Static_assert(COUNT(proofs) == HF_PROOFS, "every proof has a name");
 
+static const char *const watchdogs[] = {
+    [HF_WD_UNKNOWN] = "unknown",    [HF_WD_UNUSED] = "unused", [HF_WD_DISARMED] = "disarmed",
+    [HF_WD_ARMED] = "armed",        [HF_WD_ABSENT] = "absent", [HF_WD_BUSY] = "busy",
+    [HF_WD_SOFT] = "only software", [HF_WD_BROKEN] = "broken",
+};
+_Static_assert(COUNT(watchdogs) == HF_WATCHDOGS, "every state of a watchdog has a name");
+
+static const char *const paths[] = {
+    [HF_PATH_UNKNOWN] = "unknown",         [HF_PATH_OK] = "ok",
+    [HF_PATH_UNREACHABLE] = "unreachable", [HF_PATH_DENIED] = "denied",
+    [HF_PATH_WRONG_HOST] = "wrong host",   [HF_PATH_BROKEN] = "broken",
+};
+_Static_assert(COUNT(paths) == HF_PATHS, "every result of a fence path's test has a name");
+
 static const char *const vm_states[] = {
     [HF_VM_STOPPED] = "stopped",         [HF_VM_WAITING] = "waiting for proof",
     [HF_VM_PLACING] = "placing",         [HF_VM_STARTING] = "starting",
@@ -76,6 +90,7 @@ static const char *const node_events[] = {
     [HF_NE_FENCE_FAILED] = "fence failed",
     [HF_NE_PROOF] = "proved dead",
     [HF_NE_CALLED_OFF] = "fencing called off",
+    [HF_NE_LEAVE] = "leaves in order",
 };
 _Static_assert(COUNT(node_events) == HF_NODE_EVENTS, "every node event has a name");
 
@@ -107,6 +122,16 @@ const char *hf_node_state_name(enum hf_node_state s)
 const char *hf_proof_name(enum hf_proof p)
 {
     return pick(proofs, COUNT(proofs), (size_t)p);
+}
+
+const char *hf_watchdog_name(enum hf_watchdog w)
+{
+    return pick(watchdogs, COUNT(watchdogs), (size_t)w);
+}
+
+const char *hf_path_name(enum hf_path p)
+{
+    return pick(paths, COUNT(paths), (size_t)p);
 }
 
 const char *hf_vm_state_name(enum hf_vm_state s)
@@ -180,6 +205,27 @@ static const struct reason reasons[] = {
     [HF_WHY_UNDRAINED] = {"undrained", "an operator ended its maintenance"},
     [HF_WHY_MAINTENANCE_EXPIRED] = {"maintenance-expired", "its maintenance lasted longer than "
                                                            "allowed and was ended"},
+    [HF_WHY_SAFE_TIME] = {"safe-time", "the wait has begun after which its watchdog must have "
+                                       "fired"},
+    [HF_WHY_ATTESTED] = {"attested", "its watchdog is armed"},
+    [HF_WHY_NOT_ATTESTED] = {"not-attested", "its watchdog is not armed, so time cannot prove it "
+                                             "dead"},
+    [HF_WHY_PATH_OK] = {"path-ok", "a fence level passed its self-test"},
+    [HF_WHY_PATH_FAILED] = {"path-failed", "a fence level failed its self-test"},
+    [HF_WHY_CANNOT_FENCE] = {"cannot-fence", "nothing is left that could prove it dead but a "
+                                             "person's word"},
+    [HF_WHY_CAN_FENCE] = {"can-fence", "it can be proved dead again"},
+    [HF_WHY_HOLD] = {"hold", "an operator announced that it is away for a while, its VMs run on"},
+    [HF_WHY_HOLD_OVER] = {"hold-over", "its announced absence is over"},
+    [HF_WHY_LEAVING] = {"leaving", "an operator will switch it off, its VMs go elsewhere"},
+    [HF_WHY_LEFT_IN_ORDER] = {"left-in-order", "it left with notice, and empty"},
+    [HF_WHY_SETTLING] = {"settling", "it came back again and again, it must stay before it gets "
+                                     "VMs"},
+    [HF_WHY_SETTLED] = {"settled", "it has stayed long enough to get VMs"},
+    [HF_WHY_PASSIVE] = {"passive", "it came back too often, it gets no VM until an operator says "
+                                   "so"},
+    [HF_WHY_POWER_ON] = {"power-on", "an operator had it switched on again"},
+    [HF_WHY_POWER_ON_FAILED] = {"power-on-failed", "it could not be switched on again"},
 
     [HF_WHY_FORMED] = {"formed", "a majority formed the group"},
     [HF_WHY_VIEW] = {"view", "the members changed"},
@@ -188,6 +234,8 @@ static const struct reason reasons[] = {
                                                          "grace"},
     [HF_WHY_ARMED] = {"armed", "an operator armed recovery"},
     [HF_WHY_DISARMED] = {"disarmed", "recovery is disarmed"},
+    [HF_WHY_STORM] = {"storm", "too many nodes were fenced in a short time, a person must decide"},
+    [HF_WHY_STORM_OVER] = {"storm-over", "an operator allowed fencing again"},
 
     [HF_WHY_ADDED] = {"added", "an operator added it"},
     [HF_WHY_REMOVED] = {"removed", "an operator removed it"},
@@ -240,6 +288,11 @@ static const struct reason reasons[] = {
     [HF_WHY_STILL_HEARD] = {"still-heard", "it is still heard, so it cannot be confirmed off"},
     [HF_WHY_NOT_LOST] = {"not-lost", "it is not lost"},
     [HF_WHY_BAD_TARGET] = {"bad-target", "that node cannot be the target"},
+    [HF_WHY_WRONG_HOST] = {"wrong-host", "its fence device answers for another host"},
+    [HF_WHY_PATH_UNFIT] = {"path-unfit", "that fence level has failed its self-test"},
+    [HF_WHY_NOT_EMPTY] = {"not-empty", "it has VMs, or may have some"},
+    [HF_WHY_NOT_DEAD] = {"not-dead", "only a node that was switched off can be switched on"},
+    [HF_WHY_NOT_DRAINED] = {"not-drained", "it must be in maintenance first"},
     [HF_WHY_ALREADY] = {"already", "nothing to do, it is so already"},
     [HF_WHY_VOTE_COUNTED] = {"vote-counted", "the expiry was counted, a majority must say so"},
 };

@@ -7,6 +7,8 @@
 
 const char *hf_node_state_name(enum hf_node_state s); /* "member" */
 const char *hf_proof_name(enum hf_proof p);           /* "fence device reads off" */
+const char *hf_watchdog_name(enum hf_watchdog w);     /* "armed" */
+const char *hf_path_name(enum hf_path p);             /* "unreachable" */
 const char *hf_vm_state_name(enum hf_vm_state s);     /* "waiting for proof" */
 const char *hf_desire_name(enum hf_desire d);         /* "running" */
 const char *hf_seen_name(enum hf_seen s);             /* "unknown" */

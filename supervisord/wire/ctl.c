@@ -2,12 +2,9 @@
 
 #include "supervisord/base/assert.h"
 #include "supervisord/base/buf.h"
-#include "supervisord/base/str.h"
+#include "supervisord/wire/fields.h"
 
 #include <string.h>
-
-/* Bounds of a definition that the engine states in model/group.h. */
-enum { PRIORITY_MAX = 1000 };
 
 static void put_def(struct hf_writer *w, const struct hf_ctl_request *request)
 {
@@ -39,11 +36,11 @@ size_t ctl_encode(const struct hf_ctl_request *request, uint8_t out[HF_CTL_REQUE
     hf_put_str(&w, request->node);
     hf_put_str(&w, request->vm);
     hf_put_u64(&w, request->after);
-    hf_put_u8(&w, request->follow);
+    fields_put_bool(&w, request->follow);
     if (request->verb == HF_CTL_ORDER) {
         hf_put_u8(&w, (uint8_t)request->order.type);
         hf_put_u32(&w, request->order.ms);
-        hf_put_u8(&w, request->order.wants_run);
+        fields_put_bool(&w, request->order.wants_run);
         hf_put_str(&w, request->order.reason);
         if (request->order.type == HF_ORDER_VM_ADD)
             put_def(&w, request);
@@ -52,50 +49,33 @@ size_t ctl_encode(const struct hf_ctl_request *request, uint8_t out[HF_CTL_REQUE
     return w.len;
 }
 
-/* An empty name means that none was given; anything else must be one. */
-static void get_name(struct hf_reader *r, char out[HF_NAME_MAX + 1])
-{
-    hf_get_str(r, out, HF_NAME_MAX + 1);
-    if (out[0] != '\0' && !hf_str_is_name(out, HF_NAME_MAX)) {
-        out[0] = '\0';
-        r->bad = true;
-    }
-}
-
 static void get_def(struct hf_reader *r, struct hf_ctl_request *request)
 {
     struct hf_vm_def *def = &request->order.def;
     uint8_t allowed;
 
-    get_name(r, def->name);
+    fields_get_name(r, def->name);
     def->memory_mib = hf_get_u32(r);
     def->priority = hf_get_u16(r);
-    get_name(r, def->apart);
-    get_name(r, def->together);
+    fields_get_name_or_none(r, def->apart);
+    fields_get_name_or_none(r, def->together);
     def->restarts_here = hf_get_u8(r);
     def->restarts_max = hf_get_u8(r);
     def->stop_grace_ms = hf_get_u32(r);
     def->preferred = HF_NO_NODE;
-    get_name(r, request->order.preferred);
+    fields_get_name_or_none(r, request->order.preferred);
     allowed = hf_get_enum(r, HF_NODES_MAX + 1);
-    for (uint8_t i = 0; i < allowed; i++) {
-        get_name(r, request->order.allowed[i]);
-        if (request->order.allowed[i][0] == '\0')
-            r->bad = true;
-    }
-    if (def->name[0] == '\0' || def->memory_mib == 0 || def->priority > PRIORITY_MAX)
+    for (uint8_t i = 0; i < allowed; i++)
+        fields_get_name(r, request->order.allowed[i]);
+    if (def->memory_mib == 0 || def->priority > FIELDS_PRIORITY_MAX)
         r->bad = true;
 }
 
 static void get_order(struct hf_reader *r, struct hf_ctl_request *request)
 {
-    uint8_t type = hf_get_enum(r, HF_ORDERS);
-
-    if (type == 0)
-        r->bad = true;
-    request->order.type = (enum hf_order_type)type;
+    request->order.type = (enum hf_order_type)fields_get_enum_from_1(r, HF_ORDERS);
     request->order.ms = hf_get_u32(r);
-    request->order.wants_run = hf_get_enum(r, 2) != 0;
+    request->order.wants_run = fields_get_bool(r);
     hf_get_str(r, request->order.reason, sizeof request->order.reason);
     if (request->order.type == HF_ORDER_VM_ADD)
         get_def(r, request);
@@ -115,10 +95,10 @@ enum hf_code ctl_decode(const uint8_t *bytes, size_t len, struct hf_ctl_request 
     if (r.bad || verb == 0)
         return hf_err_set(err, HF_EBAD, "request: unknown verb");
     request->verb = (enum hf_ctl_verb)verb;
-    get_name(&r, request->node);
-    get_name(&r, request->vm);
+    fields_get_name_or_none(&r, request->node);
+    fields_get_name_or_none(&r, request->vm);
     request->after = hf_get_u64(&r);
-    request->follow = hf_get_enum(&r, 2) != 0;
+    request->follow = fields_get_bool(&r);
     if (request->verb == HF_CTL_ORDER)
         get_order(&r, request);
     if (!hf_reader_ended(&r))

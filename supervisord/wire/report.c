@@ -4,90 +4,14 @@
 
 #include "supervisord/base/assert.h"
 #include "supervisord/base/buf.h"
-#include "supervisord/base/str.h"
+#include "supervisord/wire/fields.h"
 
-/* ---- shared pieces ---- */
+/* ---- one pair per kind ---- */
 
-static void put_token(struct hf_writer *w, struct hf_token token)
+static void put_host(struct hf_writer *w, const struct hf_report *report)
 {
-    hf_put_u64(w, token.seq);
-    hf_put_u32(w, token.nth);
-}
+    const struct hf_report_host *host = &report->u.host;
 
-static struct hf_token get_token(struct hf_reader *r)
-{
-    struct hf_token token;
-
-    token.seq = hf_get_u64(r);
-    token.nth = hf_get_u32(r);
-    if (!hf_token_is(token))
-        r->bad = true;
-    return token;
-}
-
-static void put_bool(struct hf_writer *w, bool v)
-{
-    hf_put_u8(w, v ? 1 : 0);
-}
-
-static bool get_bool(struct hf_reader *r)
-{
-    return hf_get_enum(r, 2) == 1;
-}
-
-/* A sentence often comes from a library, with line ends in it. A reader refuses control characters,
- * and a refused message costs the connection: so they become blanks here. */
-static void put_sentence(struct hf_writer *w, const char *text)
-{
-    char clean[HF_REASON_MAX + 1];
-
-    (void)hf_str_copy(clean, sizeof clean, text);
-    for (char *c = clean; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = ' ';
-    }
-    hf_put_str(w, clean);
-}
-
-static void get_name(struct hf_reader *r, char out[HF_NAME_MAX + 1])
-{
-    hf_get_str(r, out, HF_NAME_MAX + 1);
-    if (!hf_str_is_name(out, HF_NAME_MAX))
-        r->bad = true;
-}
-
-static hf_vm_uid get_uid(struct hf_reader *r)
-{
-    hf_vm_uid uid = hf_get_u32(r);
-
-    if (uid == 0)
-        r->bad = true;
-    return uid;
-}
-
-/* A number in 1..limit-1, for enums that have no value 0. */
-static uint8_t get_enum_from_1(struct hf_reader *r, uint8_t limit)
-{
-    uint8_t v = hf_get_enum(r, limit);
-
-    if (v == 0)
-        r->bad = true;
-    return v;
-}
-
-static uint32_t get_deadline(struct hf_reader *r)
-{
-    uint32_t ms = hf_get_u32(r);
-
-    if (ms == 0)
-        r->bad = true;
-    return ms;
-}
-
-/* ---- the longer bodies ---- */
-
-static void put_host(struct hf_writer *w, const struct hf_report_host *host)
-{
     hf_put_bytes(w, host->boot.id, sizeof host->boot.id);
     hf_put_u32(w, host->memory_mib);
     hf_put_u32(w, host->available_mib);
@@ -98,11 +22,14 @@ static void put_host(struct hf_writer *w, const struct hf_report_host *host)
     hf_put_u32(w, host->psi_io_centi);
     hf_put_u64(w, host->boottime_ns);
     hf_put_u64(w, (uint64_t)host->wall_ns);
-    put_bool(w, host->clock_synchronised);
+    fields_put_bool(w, host->clock_synchronised);
+    hf_put_u64(w, host->hardware);
 }
 
-static void get_host(struct hf_reader *r, struct hf_report_host *host)
+static void get_host(struct hf_reader *r, struct hf_report *report)
 {
+    struct hf_report_host *host = &report->u.host;
+
     hf_get_bytes(r, host->boot.id, sizeof host->boot.id);
     host->memory_mib = hf_get_u32(r);
     host->available_mib = hf_get_u32(r);
@@ -113,62 +40,31 @@ static void get_host(struct hf_reader *r, struct hf_report_host *host)
     host->psi_io_centi = hf_get_u32(r);
     host->boottime_ns = hf_get_u64(r);
     host->wall_ns = (int64_t)hf_get_u64(r);
-    host->clock_synchronised = get_bool(r);
+    host->clock_synchronised = fields_get_bool(r);
+    host->hardware = hf_get_u64(r);
 }
 
-static void put_inventory(struct hf_writer *w, const struct hf_report *report)
+static void put_vms(struct hf_writer *w, const struct hf_report *report)
 {
-    HF_ASSERT(report->u.inventory.count <= HF_VMS_MAX);
-    hf_put_u64(w, report->u.inventory.as_of);
-    hf_put_u16(w, report->u.inventory.count);
-    for (uint16_t i = 0; i < report->u.inventory.count; i++) {
-        hf_put_u32(w, report->u.inventory.vm[i].uid);
-        hf_put_u32(w, report->u.inventory.vm[i].start_no);
-    }
-}
-
-static bool inventory_has(const struct hf_report *report, uint16_t count, hf_vm_uid uid)
-{
-    for (uint16_t i = 0; i < count; i++) {
-        if (report->u.inventory.vm[i].uid == uid)
-            return true;
-    }
-    return false;
-}
-
-/* A VM told twice would be two answers to one question: refused. */
-static void get_inventory(struct hf_reader *r, struct hf_report *report)
-{
-    uint16_t count;
-
-    report->u.inventory.as_of = hf_get_u64(r);
-    count = hf_get_u16(r);
-    if (count > HF_VMS_MAX)
-        r->bad = true;
-    for (uint16_t i = 0; i < count && !r->bad; i++) {
-        hf_vm_uid uid = get_uid(r);
-
-        if (inventory_has(report, i, uid))
-            r->bad = true;
-        report->u.inventory.vm[i].uid = uid;
-        report->u.inventory.vm[i].start_no = hf_get_u32(r);
-    }
-    report->u.inventory.count = r->bad ? 0 : count;
+    fields_put_bool(w, report->u.vms.is_last);
+    hf_put_u32(w, report->u.vms.uid);
+    if (!report->u.vms.is_last)
+        hf_put_str(w, report->u.vms.name);
 }
 
 static void get_vms(struct hf_reader *r, struct hf_report *report)
 {
-    report->u.vms.is_last = get_bool(r);
+    report->u.vms.is_last = fields_get_bool(r);
     report->u.vms.uid = hf_get_u32(r);
     if (report->u.vms.is_last != (report->u.vms.uid == 0))
         r->bad = true;
     if (!report->u.vms.is_last)
-        get_name(r, report->u.vms.name);
+        fields_get_name(r, report->u.vms.name);
 }
 
 static void put_start(struct hf_writer *w, const struct hf_report *report)
 {
-    put_token(w, report->u.start.token);
+    fields_put_token(w, report->u.start.token);
     hf_put_u32(w, report->u.start.uid);
     hf_put_u32(w, report->u.start.start_no);
     hf_put_u32(w, report->u.start.deadline_ms);
@@ -179,12 +75,12 @@ static void put_start(struct hf_writer *w, const struct hf_report *report)
 
 static void get_start(struct hf_reader *r, struct hf_report *report)
 {
-    report->u.start.token = get_token(r);
-    report->u.start.uid = get_uid(r);
+    report->u.start.token = fields_get_token(r);
+    report->u.start.uid = fields_get_uid(r);
     report->u.start.start_no = hf_get_u32(r);
-    report->u.start.deadline_ms = get_deadline(r);
+    report->u.start.deadline_ms = fields_get_positive(r);
     report->u.start.memory_mib = hf_get_u32(r);
-    get_name(r, report->u.start.name);
+    fields_get_name(r, report->u.start.name);
     hf_get_bytes(r, report->u.start.xml.b, sizeof report->u.start.xml.b);
     if (report->u.start.start_no == 0)
         r->bad = true;
@@ -192,7 +88,7 @@ static void get_start(struct hf_reader *r, struct hf_report *report)
 
 static void put_stop(struct hf_writer *w, const struct hf_report *report)
 {
-    put_token(w, report->u.stop.token);
+    fields_put_token(w, report->u.stop.token);
     hf_put_u32(w, report->u.stop.uid);
     hf_put_u32(w, report->u.stop.start_no);
     hf_put_u32(w, report->u.stop.grace_ms);
@@ -202,185 +98,298 @@ static void put_stop(struct hf_writer *w, const struct hf_report *report)
 
 static void get_stop(struct hf_reader *r, struct hf_report *report)
 {
-    report->u.stop.token = get_token(r);
-    report->u.stop.uid = get_uid(r);
+    report->u.stop.token = fields_get_token(r);
+    report->u.stop.uid = fields_get_uid(r);
     report->u.stop.start_no = hf_get_u32(r);
     report->u.stop.grace_ms = hf_get_u32(r);
-    report->u.stop.deadline_ms = get_deadline(r);
-    get_name(r, report->u.stop.name);
+    report->u.stop.deadline_ms = fields_get_positive(r);
+    fields_get_name(r, report->u.stop.name);
 }
 
-/* ---- what agents say ---- */
-
-static void put_from_agent(struct hf_writer *w, const struct hf_report *report)
+static void put_hello(struct hf_writer *w, const struct hf_report *report)
 {
-    switch (report->kind) {
-    case HF_REPORT_HELLO:
-        hf_put_u8(w, (uint8_t)report->u.hello.agent);
-        hf_put_u32(w, report->u.hello.pid);
-        break;
-    case HF_REPORT_HOST:
-        put_host(w, &report->u.host);
-        break;
-    case HF_REPORT_INVENTORY:
-        put_inventory(w, report);
-        break;
-    case HF_REPORT_VM:
-        hf_put_u32(w, report->u.vm.uid);
-        hf_put_u32(w, report->u.vm.start_no);
-        hf_put_u32(w, report->u.vm.pid);
-        hf_put_u8(w, (uint8_t)report->u.vm.seen);
-        break;
-    case HF_REPORT_WATCH:
-        put_bool(w, report->u.watch.known);
-        put_sentence(w, report->u.watch.why);
-        break;
-    case HF_REPORT_DONE:
-        put_token(w, report->u.done.token);
-        hf_put_u8(w, (uint8_t)report->u.done.outcome);
-        hf_put_u32(w, report->u.done.took_ms);
-        put_sentence(w, report->u.done.why);
-        break;
-    case HF_REPORT_PROGRESS:
-        put_token(w, report->u.progress.token);
-        hf_put_u8(w, (uint8_t)report->u.progress.phase);
-        hf_put_u32(w, report->u.progress.pid);
-        break;
-    case HF_REPORT_VMS:
-    case HF_REPORT_START:
-    case HF_REPORT_STOP:
-    case HF_REPORT_ASK:
-    case HF_REPORT_FENCE:
-    case HF_REPORT_DROP:
-    case HF_REPORT_KINDS:
-        HF_ASSERT(report->kind == HF_REPORT_HELLO); /* never: put_to_agent has these */
-        break;
-    }
+    hf_put_u8(w, (uint8_t)report->u.hello.agent);
+    hf_put_u32(w, report->u.hello.pid);
 }
 
-static void get_from_agent(struct hf_reader *r, struct hf_report *report)
+static void get_hello(struct hf_reader *r, struct hf_report *report)
 {
-    switch (report->kind) {
-    case HF_REPORT_HELLO:
-        report->u.hello.agent = (enum hf_agent_kind)get_enum_from_1(r, HF_AGENT_KINDS);
-        report->u.hello.pid = hf_get_u32(r);
-        break;
-    case HF_REPORT_HOST:
-        get_host(r, &report->u.host);
-        break;
-    case HF_REPORT_INVENTORY:
-        get_inventory(r, report);
-        break;
-    case HF_REPORT_VM:
-        report->u.vm.uid = get_uid(r);
-        report->u.vm.start_no = hf_get_u32(r);
-        report->u.vm.pid = hf_get_u32(r);
-        report->u.vm.seen = (enum hf_seen)hf_get_enum(r, HF_SEENS);
-        break;
-    case HF_REPORT_WATCH:
-        report->u.watch.known = get_bool(r);
-        hf_get_str(r, report->u.watch.why, sizeof report->u.watch.why);
-        break;
-    case HF_REPORT_DONE:
-        report->u.done.token = get_token(r);
-        report->u.done.outcome = (enum hf_outcome)hf_get_enum(r, HF_OUTCOMES);
-        report->u.done.took_ms = hf_get_u32(r);
-        hf_get_str(r, report->u.done.why, sizeof report->u.done.why);
-        break;
-    case HF_REPORT_PROGRESS:
-        report->u.progress.token = get_token(r);
-        report->u.progress.phase = (enum hf_progress)get_enum_from_1(r, HF_PROGRESS_KINDS);
-        report->u.progress.pid = hf_get_u32(r);
-        break;
-    case HF_REPORT_VMS:
-    case HF_REPORT_START:
-    case HF_REPORT_STOP:
-    case HF_REPORT_ASK:
-    case HF_REPORT_FENCE:
-    case HF_REPORT_DROP:
-    case HF_REPORT_KINDS:
+    report->u.hello.agent = (enum hf_agent_kind)fields_get_enum_from_1(r, HF_AGENT_KINDS);
+    report->u.hello.pid = hf_get_u32(r);
+}
+
+static void put_inventory(struct hf_writer *w, const struct hf_report *report)
+{
+    fields_put_inventory(w, report->u.inventory.as_of, report->u.inventory.vm,
+                         report->u.inventory.count);
+}
+
+static void get_inventory(struct hf_reader *r, struct hf_report *report)
+{
+    fields_get_inventory(r, &report->u.inventory.as_of, report->u.inventory.vm,
+                         &report->u.inventory.count);
+}
+
+static void put_vm(struct hf_writer *w, const struct hf_report *report)
+{
+    hf_put_u32(w, report->u.vm.uid);
+    hf_put_u32(w, report->u.vm.start_no);
+    hf_put_u32(w, report->u.vm.pid);
+    hf_put_u8(w, (uint8_t)report->u.vm.seen);
+}
+
+static void get_vm(struct hf_reader *r, struct hf_report *report)
+{
+    report->u.vm.uid = fields_get_uid(r);
+    report->u.vm.start_no = hf_get_u32(r);
+    report->u.vm.pid = hf_get_u32(r);
+    report->u.vm.seen = (enum hf_seen)hf_get_enum(r, HF_SEENS);
+}
+
+static void put_watch(struct hf_writer *w, const struct hf_report *report)
+{
+    fields_put_bool(w, report->u.watch.known);
+    fields_put_text(w, report->u.watch.why);
+}
+
+static void get_watch(struct hf_reader *r, struct hf_report *report)
+{
+    report->u.watch.known = fields_get_bool(r);
+    hf_get_str(r, report->u.watch.why, sizeof report->u.watch.why);
+}
+
+static void put_done(struct hf_writer *w, const struct hf_report *report)
+{
+    fields_put_token(w, report->u.done.token);
+    hf_put_u8(w, (uint8_t)report->u.done.outcome);
+    hf_put_u32(w, report->u.done.took_ms);
+    fields_put_text(w, report->u.done.why);
+}
+
+static void get_done(struct hf_reader *r, struct hf_report *report)
+{
+    report->u.done.token = fields_get_token(r);
+    report->u.done.outcome = (enum hf_outcome)hf_get_enum(r, HF_OUTCOMES);
+    report->u.done.took_ms = hf_get_u32(r);
+    hf_get_str(r, report->u.done.why, sizeof report->u.done.why);
+}
+
+static void put_progress(struct hf_writer *w, const struct hf_report *report)
+{
+    fields_put_token(w, report->u.progress.token);
+    hf_put_u8(w, (uint8_t)report->u.progress.phase);
+    hf_put_u32(w, report->u.progress.pid);
+}
+
+static void get_progress(struct hf_reader *r, struct hf_report *report)
+{
+    report->u.progress.token = fields_get_token(r);
+    report->u.progress.phase = (enum hf_progress)fields_get_enum_from_1(r, HF_PROGRESS_KINDS);
+    report->u.progress.pid = hf_get_u32(r);
+}
+
+static void put_watchdog(struct hf_writer *w, const struct hf_report *report)
+{
+    struct fields_watchdog watchdog = {.state = report->u.watchdog.state,
+                                       .is_held = report->u.watchdog.is_held,
+                                       .timeout_ms = report->u.watchdog.timeout_ms,
+                                       .lease_ms = report->u.watchdog.lease_ms,
+                                       .version = report->u.watchdog.version};
+
+    fields_put_watchdog(w, &watchdog, report->u.watchdog.identity);
+    fields_put_bool(w, report->u.watchdog.was_reset);
+    fields_put_text(w, report->u.watchdog.why);
+}
+
+static void get_watchdog(struct hf_reader *r, struct hf_report *report)
+{
+    struct fields_watchdog watchdog = fields_get_watchdog(r, report->u.watchdog.identity);
+
+    report->u.watchdog.state = watchdog.state;
+    report->u.watchdog.is_held = watchdog.is_held;
+    report->u.watchdog.timeout_ms = watchdog.timeout_ms;
+    report->u.watchdog.lease_ms = watchdog.lease_ms;
+    report->u.watchdog.version = watchdog.version;
+    report->u.watchdog.was_reset = fields_get_bool(r);
+    hf_get_str(r, report->u.watchdog.why, sizeof report->u.watchdog.why);
+    if (watchdog.state != HF_WD_ARMED && (watchdog.timeout_ms != 0 || watchdog.lease_ms != 0))
         r->bad = true;
-        break;
-    }
 }
 
-/* ---- what the daemon says ---- */
-
-static void put_to_agent(struct hf_writer *w, const struct hf_report *report)
+static void put_tested(struct hf_writer *w, const struct hf_report *report)
 {
-    switch (report->kind) {
-    case HF_REPORT_VMS:
-        put_bool(w, report->u.vms.is_last);
-        hf_put_u32(w, report->u.vms.uid);
-        if (!report->u.vms.is_last)
-            hf_put_str(w, report->u.vms.name);
-        break;
-    case HF_REPORT_START:
-        put_start(w, report);
-        break;
-    case HF_REPORT_STOP:
-        put_stop(w, report);
-        break;
-    case HF_REPORT_ASK:
-        hf_put_u64(w, report->u.ask.as_of);
-        break;
-    case HF_REPORT_FENCE:
-        put_token(w, report->u.fence.token);
-        hf_put_u8(w, report->u.fence.level);
-        hf_put_u32(w, report->u.fence.deadline_ms);
-        hf_put_str(w, report->u.fence.target);
-        break;
-    case HF_REPORT_DROP:
-        put_token(w, report->u.drop.token);
-        break;
-    case HF_REPORT_HELLO:
-    case HF_REPORT_HOST:
-    case HF_REPORT_INVENTORY:
-    case HF_REPORT_VM:
-    case HF_REPORT_WATCH:
-    case HF_REPORT_DONE:
-    case HF_REPORT_PROGRESS:
-    case HF_REPORT_KINDS:
-        HF_ASSERT(report->kind == HF_REPORT_VMS); /* never: put_from_agent has these */
-        break;
-    }
+    hf_put_u32(w, report->u.tested.number);
+    hf_put_u8(w, (uint8_t)report->u.tested.found);
+    hf_put_u64(w, report->u.tested.hardware);
+    hf_put_u32(w, report->u.tested.took_ms);
+    fields_put_text(w, report->u.tested.why);
 }
 
-static void get_to_agent(struct hf_reader *r, struct hf_report *report)
+static void get_tested(struct hf_reader *r, struct hf_report *report)
 {
-    switch (report->kind) {
-    case HF_REPORT_VMS:
-        get_vms(r, report);
-        break;
-    case HF_REPORT_START:
-        get_start(r, report);
-        break;
-    case HF_REPORT_STOP:
-        get_stop(r, report);
-        break;
-    case HF_REPORT_ASK:
-        report->u.ask.as_of = hf_get_u64(r);
-        break;
-    case HF_REPORT_FENCE:
-        report->u.fence.token = get_token(r);
-        report->u.fence.level = hf_get_enum(r, HF_FENCE_LEVELS_MAX);
-        report->u.fence.deadline_ms = get_deadline(r);
-        get_name(r, report->u.fence.target);
-        break;
-    case HF_REPORT_DROP:
-        report->u.drop.token = get_token(r);
-        break;
-    case HF_REPORT_HELLO:
-    case HF_REPORT_HOST:
-    case HF_REPORT_INVENTORY:
-    case HF_REPORT_VM:
-    case HF_REPORT_WATCH:
-    case HF_REPORT_DONE:
-    case HF_REPORT_PROGRESS:
-    case HF_REPORT_KINDS:
+    report->u.tested.number = hf_get_u32(r);
+    report->u.tested.found = (enum hf_path)hf_get_enum(r, HF_PATHS);
+    report->u.tested.hardware = hf_get_u64(r);
+    report->u.tested.took_ms = hf_get_u32(r);
+    hf_get_str(r, report->u.tested.why, sizeof report->u.tested.why);
+}
+
+static void put_ask(struct hf_writer *w, const struct hf_report *report)
+{
+    hf_put_u64(w, report->u.ask.as_of);
+}
+
+static void get_ask(struct hf_reader *r, struct hf_report *report)
+{
+    report->u.ask.as_of = hf_get_u64(r);
+}
+
+static void put_fence(struct hf_writer *w, const struct hf_report *report)
+{
+    fields_put_token(w, report->u.fence.token);
+    hf_put_u8(w, report->u.fence.level);
+    fields_put_bool(w, report->u.fence.power_on);
+    hf_put_u32(w, report->u.fence.deadline_ms);
+    hf_put_str(w, report->u.fence.target);
+}
+
+static void get_fence(struct hf_reader *r, struct hf_report *report)
+{
+    report->u.fence.token = fields_get_token(r);
+    report->u.fence.level = hf_get_enum(r, HF_FENCE_LEVELS_MAX);
+    report->u.fence.power_on = fields_get_bool(r);
+    report->u.fence.deadline_ms = fields_get_positive(r);
+    fields_get_name(r, report->u.fence.target);
+}
+
+static void put_drop(struct hf_writer *w, const struct hf_report *report)
+{
+    fields_put_token(w, report->u.drop.token);
+}
+
+static void get_drop(struct hf_reader *r, struct hf_report *report)
+{
+    report->u.drop.token = fields_get_token(r);
+}
+
+static void put_lease(struct hf_writer *w, const struct hf_report *report)
+{
+    fields_put_bool(w, report->u.lease.wants_armed);
+    fields_put_bool(w, report->u.lease.allow_softdog);
+    hf_put_u32(w, report->u.lease.timeout_ms);
+    hf_put_u32(w, report->u.lease.lease_ms);
+    hf_put_u64(w, (uint64_t)report->u.lease.sent_ns);
+    hf_put_u64(w, (uint64_t)report->u.lease.hold_until_ns);
+    hf_put_str(w, report->u.lease.device);
+}
+
+/* It is opened and written to: below /dev, by printable characters only, and no way out of there.
+ */
+static bool is_device(const char *path)
+{
+    if (strncmp(path, "/dev/", 5) != 0 || path[5] == '\0' || strstr(path, "..") != NULL)
+        return false;
+    for (const char *c = path; *c != '\0'; c++) {
+        if (*c <= ' ' || *c >= 0x7f)
+            return false;
+    }
+    return true;
+}
+
+static int64_t get_boottime(struct hf_reader *r)
+{
+    uint64_t ns = hf_get_u64(r);
+
+    if (ns > INT64_MAX) {
         r->bad = true;
-        break;
+        return 0;
     }
+    return (int64_t)ns;
+}
+
+static void get_lease(struct hf_reader *r, struct hf_report *report)
+{
+    bool wants_armed = fields_get_bool(r);
+
+    report->u.lease.wants_armed = wants_armed;
+    report->u.lease.allow_softdog = fields_get_bool(r);
+    report->u.lease.timeout_ms = hf_get_u32(r);
+    report->u.lease.lease_ms = hf_get_u32(r);
+    report->u.lease.sent_ns = get_boottime(r);
+    report->u.lease.hold_until_ns = get_boottime(r);
+    hf_get_str(r, report->u.lease.device, sizeof report->u.lease.device);
+    if (wants_armed && (report->u.lease.timeout_ms == 0 || report->u.lease.lease_ms == 0))
+        r->bad = true;
+    if (!is_device(report->u.lease.device) && (wants_armed || report->u.lease.device[0] != '\0'))
+        r->bad = true;
+}
+
+static void put_test(struct hf_writer *w, const struct hf_report *report)
+{
+    hf_put_u32(w, report->u.test.number);
+    hf_put_u8(w, report->u.test.level);
+    hf_put_u32(w, report->u.test.deadline_ms);
+    hf_put_str(w, report->u.test.target);
+}
+
+static void get_test(struct hf_reader *r, struct hf_report *report)
+{
+    report->u.test.number = hf_get_u32(r);
+    report->u.test.level = hf_get_enum(r, HF_FENCE_LEVELS_MAX);
+    report->u.test.deadline_ms = fields_get_positive(r);
+    fields_get_name(r, report->u.test.target);
+}
+
+static void put_nothing(struct hf_writer *w, const struct hf_report *report)
+{
+    (void)w;
+    (void)report;
+}
+
+static void get_nothing(struct hf_reader *r, struct hf_report *report)
+{
+    (void)r;
+    (void)report;
+}
+
+/* ---- the kinds ---- */
+
+#define BY(agent) (1u << (agent))
+
+struct kind {
+    unsigned said_by; /* agents, by bit; 0: the daemon says it */
+    void (*put)(struct hf_writer *w, const struct hf_report *report);
+    void (*get)(struct hf_reader *r, struct hf_report *report);
+};
+
+static const struct kind kinds[] = {
+    [HF_REPORT_HELLO] = {BY(HF_AGENT_HOST) | BY(HF_AGENT_VM) | BY(HF_AGENT_FENCE) |
+                             BY(HF_AGENT_FEEDER),
+                         put_hello, get_hello},
+    [HF_REPORT_HOST] = {BY(HF_AGENT_HOST), put_host, get_host},
+    [HF_REPORT_INVENTORY] = {BY(HF_AGENT_VM), put_inventory, get_inventory},
+    [HF_REPORT_VM] = {BY(HF_AGENT_VM), put_vm, get_vm},
+    [HF_REPORT_WATCH] = {BY(HF_AGENT_VM), put_watch, get_watch},
+    [HF_REPORT_DONE] = {BY(HF_AGENT_VM) | BY(HF_AGENT_FENCE), put_done, get_done},
+    [HF_REPORT_PROGRESS] = {BY(HF_AGENT_VM) | BY(HF_AGENT_FENCE), put_progress, get_progress},
+    [HF_REPORT_WATCHDOG] = {BY(HF_AGENT_FEEDER), put_watchdog, get_watchdog},
+    [HF_REPORT_TESTED] = {BY(HF_AGENT_FENCE), put_tested, get_tested},
+    [HF_REPORT_VMS] = {0, put_vms, get_vms},
+    [HF_REPORT_START] = {0, put_start, get_start},
+    [HF_REPORT_STOP] = {0, put_stop, get_stop},
+    [HF_REPORT_ASK] = {0, put_ask, get_ask},
+    [HF_REPORT_FENCE] = {0, put_fence, get_fence},
+    [HF_REPORT_DROP] = {0, put_drop, get_drop},
+    [HF_REPORT_LEASE] = {0, put_lease, get_lease},
+    [HF_REPORT_TEST] = {0, put_test, get_test},
+    [HF_REPORT_SELF_STOP] = {0, put_nothing, get_nothing},
+};
+_Static_assert(sizeof kinds / sizeof kinds[0] == HF_REPORT_KINDS, "every kind has its codec");
+
+bool report_may_come_from(enum hf_agent_kind agent, enum hf_report_kind kind)
+{
+    return (unsigned)kind < HF_REPORT_KINDS && (unsigned)agent < HF_AGENT_KINDS &&
+           (kinds[kind].said_by & BY(agent)) != 0;
 }
 
 /* ---- the record ---- */
@@ -393,10 +402,7 @@ size_t report_encode(const struct hf_report *report, uint8_t out[HF_REPORT_BYTES
     HF_ASSERT(report->kind < HF_REPORT_KINDS);
     hf_put_u8(&w, HF_REPORT_VERSION);
     hf_put_u8(&w, (uint8_t)report->kind);
-    if (report->kind <= HF_REPORT_PROGRESS)
-        put_from_agent(&w, report);
-    else
-        put_to_agent(&w, report);
+    kinds[report->kind].put(&w, report);
     HF_ASSERT(!w.bad);
     return w.len;
 }
@@ -406,7 +412,7 @@ enum hf_code report_decode(const uint8_t *bytes, size_t len, struct hf_report *r
 {
     struct hf_reader r = hf_reader_on(bytes, len);
     uint8_t version = hf_get_u8(&r);
-    uint8_t kind = get_enum_from_1(&r, HF_REPORT_KINDS);
+    uint8_t kind = fields_get_enum_from_1(&r, HF_REPORT_KINDS);
 
     memset(report, 0, sizeof *report);
     if (!r.bad && version != HF_REPORT_VERSION)
@@ -415,10 +421,7 @@ enum hf_code report_decode(const uint8_t *bytes, size_t len, struct hf_report *r
     if (r.bad)
         return hf_err_set(err, HF_EBAD, "report of %zu bytes has no known kind", len);
     report->kind = (enum hf_report_kind)kind;
-    if (report->kind <= HF_REPORT_PROGRESS)
-        get_from_agent(&r, report);
-    else
-        get_to_agent(&r, report);
+    kinds[report->kind].get(&r, report);
     if (!hf_reader_ended(&r))
         return hf_err_set(err, HF_EBAD, "report of kind %u and %zu bytes does not decode", kind,
                           len);

@@ -7,9 +7,15 @@
 #include "supervisord/base/err.h"
 #include "supervisord/engine/engine.h"
 
-enum { HF_REPORT_VERSION = 1 };
+enum { HF_REPORT_VERSION = 2 };
 
-enum hf_agent_kind { HF_AGENT_HOST = 1, HF_AGENT_VM, HF_AGENT_FENCE, HF_AGENT_KINDS };
+enum hf_agent_kind {
+    HF_AGENT_HOST = 1,
+    HF_AGENT_VM,
+    HF_AGENT_FENCE,
+    HF_AGENT_FEEDER,
+    HF_AGENT_KINDS
+};
 
 enum hf_report_kind {
     /* agent -> daemon */
@@ -20,6 +26,8 @@ enum hf_report_kind {
     HF_REPORT_WATCH,     /* vm agent: does libvirt answer? */
     HF_REPORT_DONE,      /* vm, fence: an order ended */
     HF_REPORT_PROGRESS,  /* vm, fence: a phase of an order began (for people and benches) */
+    HF_REPORT_WATCHDOG,  /* feeder: at once on change, and every 2 s */
+    HF_REPORT_TESTED,    /* fence: what a TEST found */
     /* daemon -> agent */
     HF_REPORT_VMS,   /* vm agent: the VMs it should know, one message per VM, then `last` */
     HF_REPORT_START, /* vm agent; the XML rides as sealed memory */
@@ -27,6 +35,10 @@ enum hf_report_kind {
     HF_REPORT_ASK,   /* vm agent: send the inventory again */
     HF_REPORT_FENCE, /* fence agent: one level against one node */
     HF_REPORT_DROP,  /* vm, fence: this token is no longer wanted */
+    HF_REPORT_LEASE, /* feeder: with every beat, and at once on change */
+    HF_REPORT_TEST,  /* fence agent: try one level against one node, without effect; the text rides
+                      */
+    HF_REPORT_SELF_STOP, /* vm agent: the lease is over; kill every VM of ours now */
     HF_REPORT_KINDS
 };
 
@@ -52,6 +64,7 @@ struct hf_report_host {
     uint64_t boottime_ns;
     int64_t wall_ns;
     bool clock_synchronised; /* adjtimex says so */
+    uint64_t hardware;       /* hash of the system UUID (base/uuid.h); 0 = not known */
 };
 
 struct hf_report {
@@ -113,10 +126,43 @@ struct hf_report {
         struct {
             struct hf_token token;
             uint8_t level;
+            bool power_on; /* the opposite: on, and verified to read on */
             uint32_t deadline_ms;
             char target[HF_NAME_MAX + 1]; /* node name, as in the text that rides */
             /* the running configuration's canonical text rides as sealed memory */
         } fence;
+        struct {
+            uint32_t number; /* comes back in TESTED */
+            uint8_t level;
+            uint32_t deadline_ms;
+            char target[HF_NAME_MAX + 1];
+        } test;
+        struct {
+            uint32_t number;
+            enum hf_path found;
+            uint64_t hardware; /* of the host behind the device; 0 = it does not tell */
+            uint32_t took_ms;
+            char why[HF_REASON_MAX + 1]; /* device and what it said, without secrets */
+        } tested;
+        struct {
+            enum hf_watchdog state;
+            bool is_held;
+            bool was_reset; /* this boot follows a reset by the watchdog (WDIOC_GETBOOTSTATUS) */
+            uint32_t timeout_ms; /* as read back; 0 when not armed */
+            uint32_t lease_ms;   /* that it keeps to while armed; 0 when not armed */
+            uint16_t version;
+            char identity[HF_WATCHDOG_NAME_MAX + 1];
+            char why[HF_REASON_MAX + 1]; /* "/dev/watchdog0 is held by systemd (pid 1)" */
+        } watchdog;
+        struct {
+            bool wants_armed; /* false: close it cleanly */
+            bool allow_softdog;
+            uint32_t timeout_ms; /* wanted; the driver may round */
+            uint32_t lease_ms;   /* taken at arming, kept until it is closed */
+            int64_t sent_ns;     /* CLOCK_BOOTTIME when our newest echoed beat was sent; 0 = none */
+            int64_t hold_until_ns; /* CLOCK_BOOTTIME: fed without a lease until then; 0 = no hold */
+            char device[HF_DEVICE_PATH_MAX + 1]; /* below /dev; "" when none is to be armed */
+        } lease;
         struct {
             uint64_t as_of; /* engine_as_of() */
         } ask;
@@ -133,5 +179,8 @@ enum { HF_REPORT_BYTES_MAX = 8192 };
 size_t report_encode(const struct hf_report *report, uint8_t out[HF_REPORT_BYTES_MAX]);
 enum hf_code report_decode(const uint8_t *bytes, size_t len, struct hf_report *report,
                            struct hf_err *err);
+/* Has an agent of this kind this to say? HELLO is everybody's, once. What only the daemon says is
+ * nobody's. Both enums may be out of range. */
+bool report_may_come_from(enum hf_agent_kind agent, enum hf_report_kind kind);
 
 #endif

@@ -1,0 +1,173 @@
+#include "supervisord/wire/fields.h"
+
+#include "supervisord/base/assert.h"
+#include "supervisord/base/str.h"
+
+void fields_put_bool(struct hf_writer *w, bool v)
+{
+    hf_put_u8(w, v ? 1 : 0);
+}
+
+bool fields_get_bool(struct hf_reader *r)
+{
+    return hf_get_enum(r, 2) == 1;
+}
+
+uint8_t fields_get_enum_from_1(struct hf_reader *r, uint8_t limit)
+{
+    uint8_t v = hf_get_enum(r, limit);
+
+    if (v == 0)
+        r->bad = true;
+    return v;
+}
+
+uint32_t fields_get_positive(struct hf_reader *r)
+{
+    uint32_t v = hf_get_u32(r);
+
+    if (v == 0)
+        r->bad = true;
+    return v;
+}
+
+void fields_put_node(struct hf_writer *w, hf_node node)
+{
+    hf_put_u8(w, node.ix);
+}
+
+hf_node fields_get_node(struct hf_reader *r)
+{
+    return (hf_node){hf_get_enum(r, HF_NODES_MAX)};
+}
+
+hf_node fields_get_node_or_none(struct hf_reader *r)
+{
+    hf_node node = {hf_get_u8(r)};
+
+    if (!hf_node_is(node) && node.ix != HF_NO_NODE.ix)
+        r->bad = true;
+    return node;
+}
+
+void fields_put_token(struct hf_writer *w, struct hf_token token)
+{
+    hf_put_u64(w, token.seq);
+    hf_put_u32(w, token.nth);
+}
+
+struct hf_token fields_get_token(struct hf_reader *r)
+{
+    struct hf_token token;
+
+    token.seq = hf_get_u64(r);
+    token.nth = hf_get_u32(r);
+    if (!hf_token_is(token))
+        r->bad = true;
+    return token;
+}
+
+hf_vm_uid fields_get_uid(struct hf_reader *r)
+{
+    return fields_get_positive(r);
+}
+
+void fields_get_name_or_none(struct hf_reader *r, char out[HF_NAME_MAX + 1])
+{
+    hf_get_str(r, out, HF_NAME_MAX + 1);
+    if (out[0] != '\0' && !hf_str_is_name(out, HF_NAME_MAX)) {
+        out[0] = '\0';
+        r->bad = true;
+    }
+}
+
+void fields_get_name(struct hf_reader *r, char out[HF_NAME_MAX + 1])
+{
+    fields_get_name_or_none(r, out);
+    if (out[0] == '\0')
+        r->bad = true;
+}
+
+void fields_put_text(struct hf_writer *w, const char *text)
+{
+    char clean[HF_REASON_MAX + 1];
+
+    (void)hf_str_copy(clean, sizeof clean, text);
+    for (char *c = clean; *c != '\0'; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = ' ';
+    }
+    hf_put_str(w, clean);
+}
+
+/* ---- inventories ---- */
+
+void fields_put_inventory(struct hf_writer *w, uint64_t as_of, const struct hf_vm_seen *vm,
+                          uint16_t count)
+{
+    HF_ASSERT(count <= HF_VMS_MAX);
+    hf_put_u64(w, as_of);
+    hf_put_u16(w, count);
+    for (uint16_t i = 0; i < count; i++) {
+        hf_put_u32(w, vm[i].uid);
+        hf_put_u32(w, vm[i].start_no);
+    }
+}
+
+static bool has(const struct hf_vm_seen *vm, uint16_t count, hf_vm_uid uid)
+{
+    for (uint16_t i = 0; i < count; i++) {
+        if (vm[i].uid == uid)
+            return true;
+    }
+    return false;
+}
+
+void fields_get_inventory(struct hf_reader *r, uint64_t *as_of, struct hf_vm_seen vm[HF_VMS_MAX],
+                          uint16_t *count)
+{
+    uint16_t said;
+
+    *as_of = hf_get_u64(r);
+    said = hf_get_u16(r);
+    if (said > HF_VMS_MAX)
+        r->bad = true;
+    for (uint16_t i = 0; i < said && !r->bad; i++) {
+        hf_vm_uid uid = fields_get_uid(r);
+
+        if (has(vm, i, uid))
+            r->bad = true;
+        vm[i].uid = uid;
+        vm[i].start_no = hf_get_u32(r);
+    }
+    *count = r->bad ? 0 : said;
+}
+
+/* ---- watchdogs ---- */
+
+void fields_put_watchdog(struct hf_writer *w, const struct fields_watchdog *watchdog,
+                         const char identity[HF_WATCHDOG_NAME_MAX + 1])
+{
+    hf_put_u8(w, (uint8_t)watchdog->state);
+    fields_put_bool(w, watchdog->is_held);
+    hf_put_u32(w, watchdog->timeout_ms);
+    hf_put_u32(w, watchdog->lease_ms);
+    hf_put_u16(w, watchdog->version);
+    fields_put_text(w, identity);
+}
+
+struct fields_watchdog fields_get_watchdog(struct hf_reader *r,
+                                           char identity[HF_WATCHDOG_NAME_MAX + 1])
+{
+    struct fields_watchdog watchdog;
+
+    watchdog.state = (enum hf_watchdog)hf_get_enum(r, HF_WATCHDOGS);
+    watchdog.is_held = fields_get_bool(r);
+    watchdog.timeout_ms = hf_get_u32(r);
+    watchdog.lease_ms = hf_get_u32(r);
+    watchdog.version = hf_get_u16(r);
+    hf_get_str(r, identity, HF_WATCHDOG_NAME_MAX + 1);
+    if (watchdog.state == HF_WD_ARMED && (watchdog.timeout_ms == 0 || watchdog.lease_ms == 0))
+        r->bad = true;
+    return watchdog;
+}
