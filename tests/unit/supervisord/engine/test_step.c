@@ -100,6 +100,19 @@ static struct hf_event random_event(void)
     case HF_EV_ORDER:
         random_order(&ev);
         break;
+    case HF_EV_ATTEST:
+        ev.u.attest.state = (enum hf_watchdog)below(HF_WATCHDOGS);
+        ev.u.attest.is_held = !below(4);
+        ev.u.attest.timeout_ms = below(2) ? 10000 : 1 + (uint32_t)below(60000);
+        ev.u.attest.lease_ms = below(2) ? 5000 : 1 + (uint32_t)below(60000);
+        ev.u.attest.identity[0] = (char)('a' + below(3));
+        break;
+    case HF_EV_PATH:
+        ev.u.path.target.ix = (uint8_t)below(HF_NODES_MAX);
+        ev.u.path.level = (uint8_t)below(HF_FENCE_LEVELS_MAX);
+        ev.u.path.found = (enum hf_path)below(HF_PATHS);
+        ev.u.path.hardware = below(3);
+        break;
     case HF_EVENT_TYPES:
         break;
     }

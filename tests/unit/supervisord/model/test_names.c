@@ -12,6 +12,8 @@
     }
 NAMER(hf_node_state_name, hf_node_state)
 NAMER(hf_proof_name, hf_proof)
+NAMER(hf_watchdog_name, hf_watchdog)
+NAMER(hf_path_name, hf_path)
 NAMER(hf_vm_state_name, hf_vm_state)
 NAMER(hf_desire_name, hf_desire)
 NAMER(hf_seen_name, hf_seen)
@@ -30,6 +32,8 @@ static const struct table {
 } tables[] = {
     {"node state", call_hf_node_state_name, HF_NODE_STATES},
     {"proof", call_hf_proof_name, HF_PROOFS},
+    {"watchdog", call_hf_watchdog_name, HF_WATCHDOGS},
+    {"fence path", call_hf_path_name, HF_PATHS},
     {"vm state", call_hf_vm_state_name, HF_VM_STATES},
     {"desire", call_hf_desire_name, HF_DESIRES},
     {"seen", call_hf_seen_name, HF_SEENS},
@@ -107,6 +111,8 @@ START_TEST(the_words_the_headers_promise)
     ck_assert_str_eq(hf_node_state_name(HF_NODE_MEMBER), "member");
     ck_assert_str_eq(hf_vm_state_name(HF_VM_WAITING), "waiting for proof");
     ck_assert_str_eq(hf_proof_name(HF_PROOF_FENCE), "fence device reads off");
+    ck_assert_str_eq(hf_watchdog_name(HF_WD_ARMED), "armed");
+    ck_assert_str_eq(hf_path_name(HF_PATH_UNREACHABLE), "unreachable");
     ck_assert_str_eq(hf_desire_name(HF_WANT_RUNNING), "running");
     ck_assert_str_eq(hf_seen_name(HF_SEEN_UNKNOWN), "unknown");
     ck_assert_str_eq(hf_reason_name(HF_WHY_HOST_LOST), "host-lost");

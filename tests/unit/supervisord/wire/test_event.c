@@ -83,6 +83,18 @@ static void make_inventory(size_t count)
     }
 }
 
+static void make_attest(void)
+{
+    bool is_armed = hf_rng_permille(&rng, 500);
+
+    ev.u.attest.state = is_armed ? HF_WD_ARMED : (enum hf_watchdog)hf_rng_below(&rng, HF_WATCHDOGS);
+    ev.u.attest.is_held = hf_rng_permille(&rng, 500);
+    ev.u.attest.timeout_ms = (uint32_t)hf_rng_between(&rng, 1, UINT32_MAX);
+    ev.u.attest.lease_ms = (uint32_t)hf_rng_between(&rng, 1, UINT32_MAX);
+    ev.u.attest.version = (uint16_t)hf_rng_next(&rng);
+    text(ev.u.attest.identity, HF_WATCHDOG_NAME_MAX);
+}
+
 static void make(int type)
 {
     memset(&ev, 0, sizeof ev);
@@ -98,6 +110,7 @@ static void make(int type)
         ev.u.facts.link_fit = hf_rng_permille(&rng, 500);
         ev.u.facts.config_same = hf_rng_permille(&rng, 500);
         ev.u.facts.vm_watch_known = hf_rng_permille(&rng, 500);
+        ev.u.facts.hardware = hf_rng_next(&rng);
         break;
     case HF_EV_INVENTORY:
         make_inventory(hf_rng_below(&rng, 20));
@@ -121,6 +134,15 @@ static void make(int type)
         break;
     case HF_EV_ORDER:
         make_order();
+        break;
+    case HF_EV_ATTEST:
+        make_attest();
+        break;
+    case HF_EV_PATH:
+        ev.u.path.target = (hf_node){(uint8_t)hf_rng_below(&rng, HF_NODES_MAX)};
+        ev.u.path.level = (uint8_t)hf_rng_below(&rng, HF_FENCE_LEVELS_MAX);
+        ev.u.path.found = (enum hf_path)hf_rng_below(&rng, HF_PATHS);
+        ev.u.path.hardware = hf_rng_next(&rng);
         break;
     case HF_EVENT_TYPES:
         ck_abort_msg("no such type");
@@ -257,6 +279,99 @@ START_TEST(what_the_engine_must_not_see_is_refused)
 }
 END_TEST
 
+START_TEST(a_vm_told_twice_is_refused)
+{
+    rng = hf_rng_seeded(3);
+    make(HF_EV_INVENTORY);
+    make_inventory(HF_VMS_MAX);
+    ev.u.inventory.vm[HF_VMS_MAX - 1].uid = ev.u.inventory.vm[7].uid;
+    ck_assert(!decodes(bytes, encode(&ev, bytes)));
+}
+END_TEST
+
+/* What it says becomes the time after which a node counts as dead. */
+START_TEST(an_armed_watchdog_has_a_timeout_and_a_lease)
+{
+    rng = hf_rng_seeded(4);
+    make(HF_EV_ATTEST);
+    ev.u.attest.state = HF_WD_ARMED;
+    ck_assert(decodes(bytes, encode(&ev, bytes)));
+    ev.u.attest.timeout_ms = 0;
+    ck_assert(!decodes(bytes, encode(&ev, bytes)));
+    ev.u.attest.timeout_ms = 1;
+    ev.u.attest.lease_ms = 0;
+    ck_assert(!decodes(bytes, encode(&ev, bytes)));
+    ev.u.attest.timeout_ms = 0;
+    ev.u.attest.state = HF_WD_DISARMED;
+    ck_assert(decodes(bytes, encode(&ev, bytes)));
+    ev.u.attest.state = HF_WATCHDOGS;
+    ck_assert(!decodes(bytes, encode(&ev, bytes)));
+}
+END_TEST
+
+START_TEST(a_driver_s_name_is_made_printable)
+{
+    rng = hf_rng_seeded(5);
+    make(HF_EV_ATTEST);
+    strcpy(ev.u.attest.identity, "iTCO\n\x01wdt\x7f");
+    ck_assert(decodes(bytes, encode(&ev, bytes)));
+    ck_assert_str_eq(back.u.attest.identity, "iTCO  wdt ");
+}
+END_TEST
+
+START_TEST(a_path_names_a_node_a_level_and_a_finding)
+{
+    rng = hf_rng_seeded(6);
+    make(HF_EV_PATH);
+    ev.u.path.target = HF_NO_NODE;
+    ck_assert(!decodes(bytes, encode(&ev, bytes)));
+    make(HF_EV_PATH);
+    ev.u.path.level = HF_FENCE_LEVELS_MAX;
+    ck_assert(!decodes(bytes, encode(&ev, bytes)));
+    make(HF_EV_PATH);
+    ev.u.path.found = HF_PATHS;
+    ck_assert(!decodes(bytes, encode(&ev, bytes)));
+}
+END_TEST
+
+static size_t decide(enum hf_effect_type type, uint32_t what, uint8_t *to)
+{
+    static struct engine_out out;
+    struct hf_writer w = hf_writer_on(to, HF_EVENT_BYTES_MAX);
+
+    memset(&out, 0, sizeof out);
+    out.effects_count = 1;
+    out.effects[0] = (struct hf_effect){.token = {5, 1}, .type = type, .actor = {1}};
+    if (type == HF_FX_FENCE || type == HF_FX_POWER_ON)
+        out.effects[0].u.fence.level = (uint8_t)what;
+    else if (type == HF_FX_VM_START || type == HF_FX_VM_STOP)
+        out.effects[0].u.vm.start_no = what;
+    else if (type == HF_FX_TIMER)
+        out.effects[0].u.timer.after_ms = what;
+    else if (type == HF_FX_HOLD)
+        out.effects[0].u.hold.ms = what;
+    decision_encode(&out, &w);
+    ck_assert(!w.bad);
+    return w.len;
+}
+
+START_TEST(every_effect_has_bytes_of_its_own)
+{
+    enum hf_effect_type type = (enum hf_effect_type)_i;
+    size_t len = decide(type, 1, bytes);
+
+    for (int other = HF_FX_FENCE; other < HF_FX_TYPES; other++) {
+        size_t other_len = decide((enum hf_effect_type)other, 1, again);
+
+        ck_assert((other == _i) == (len == other_len && memcmp(bytes, again, len) == 0));
+    }
+    if (type == HF_FX_DISARM)
+        return; /* says nothing but that */
+    ck_assert_uint_eq(decide(type, 2, again), len);
+    ck_assert_mem_ne(bytes, again, len);
+}
+END_TEST
+
 START_TEST(decisions_that_differ_have_different_bytes)
 {
     static struct engine_out one, other;
@@ -292,4 +407,7 @@ HF_TEST_MAIN(
     HF_LOOP(every_truncation_is_an_error, HF_EV_MEMBERS, HF_EVENT_TYPES),
     HF_LOOP(every_damaged_byte_is_an_error_or_another_valid_event, HF_EV_MEMBERS, HF_EVENT_TYPES),
     HF_CASE(an_inventory_of_every_vm_fits), HF_CASE(what_the_engine_must_not_see_is_refused),
+    HF_CASE(a_vm_told_twice_is_refused), HF_CASE(an_armed_watchdog_has_a_timeout_and_a_lease),
+    HF_CASE(a_driver_s_name_is_made_printable), HF_CASE(a_path_names_a_node_a_level_and_a_finding),
+    HF_LOOP(every_effect_has_bytes_of_its_own, HF_FX_FENCE, HF_FX_TYPES),
     HF_CASE(decisions_that_differ_have_different_bytes))

@@ -30,7 +30,8 @@ static struct hf_report sample(int kind)
                                            .psi_io_centi = 6,
                                            .boottime_ns = 1ULL << 62,
                                            .wall_ns = -5,
-                                           .clock_synchronised = true};
+                                           .clock_synchronised = true,
+                                           .hardware = UINT64_MAX};
         break;
     case HF_REPORT_INVENTORY:
         r.u.inventory.as_of = 0x123456789abcdef0u;
@@ -58,12 +59,31 @@ static struct hf_report sample(int kind)
         r.u.progress.phase = HF_PROGRESS_STOP_KILL;
         r.u.progress.pid = 5;
         break;
+    case HF_REPORT_WATCHDOG:
+        r.u.watchdog.state = HF_WD_ARMED;
+        r.u.watchdog.was_reset = true;
+        r.u.watchdog.timeout_ms = 10000;
+        r.u.watchdog.lease_ms = 5000;
+        r.u.watchdog.version = 3;
+        strcpy(r.u.watchdog.identity, "i6300ESB timer");
+        strcpy(r.u.watchdog.why, "armed");
+        break;
+    case HF_REPORT_TESTED:
+        r.u.tested.number = 17;
+        r.u.tested.found = HF_PATH_BROKEN;
+        r.u.tested.hardware = UINT64_MAX - 1;
+        r.u.tested.took_ms = 800;
+        strcpy(r.u.tested.why, "bmc-b: no such agent");
+        break;
     case HF_REPORT_VMS:
     case HF_REPORT_START:
     case HF_REPORT_STOP:
     case HF_REPORT_ASK:
     case HF_REPORT_FENCE:
     case HF_REPORT_DROP:
+    case HF_REPORT_LEASE:
+    case HF_REPORT_TEST:
+    case HF_REPORT_SELF_STOP:
     case HF_REPORT_KINDS:
         break;
     }
@@ -100,11 +120,29 @@ static void fill_from_daemon(struct hf_report *r)
     case HF_REPORT_FENCE:
         r->u.fence.token = token;
         r->u.fence.level = HF_FENCE_LEVELS_MAX - 1;
+        r->u.fence.power_on = true;
         r->u.fence.deadline_ms = 30000;
         strcpy(r->u.fence.target, "node-b");
         break;
     case HF_REPORT_DROP:
         r->u.drop.token = token;
+        break;
+    case HF_REPORT_LEASE:
+        r->u.lease.wants_armed = true;
+        r->u.lease.allow_softdog = true;
+        r->u.lease.timeout_ms = 10000;
+        r->u.lease.lease_ms = 5000;
+        r->u.lease.sent_ns = INT64_MAX;
+        r->u.lease.hold_until_ns = INT64_MAX - 1;
+        strcpy(r->u.lease.device, "/dev/watchdog0");
+        break;
+    case HF_REPORT_TEST:
+        r->u.test.number = 17;
+        r->u.test.level = HF_FENCE_LEVELS_MAX - 1;
+        r->u.test.deadline_ms = 30000;
+        strcpy(r->u.test.target, "node-b");
+        break;
+    case HF_REPORT_SELF_STOP:
         break;
     case HF_REPORT_HELLO:
     case HF_REPORT_HOST:
@@ -113,6 +151,8 @@ static void fill_from_daemon(struct hf_report *r)
     case HF_REPORT_WATCH:
     case HF_REPORT_DONE:
     case HF_REPORT_PROGRESS:
+    case HF_REPORT_WATCHDOG:
+    case HF_REPORT_TESTED:
     case HF_REPORT_KINDS:
         break;
     }
@@ -121,7 +161,7 @@ static void fill_from_daemon(struct hf_report *r)
 /* Bytes of every sample, counted by hand from report.h: a field that is forgotten shows. */
 static const size_t sample_bytes[HF_REPORT_KINDS] = {
     [HF_REPORT_HELLO] = 2 + 1 + 4,
-    [HF_REPORT_HOST] = 2 + 16 + 4 + 4 + 2 + 4 + 3 * 4 + 8 + 8 + 1,
+    [HF_REPORT_HOST] = 2 + 16 + 4 + 4 + 2 + 4 + 3 * 4 + 8 + 8 + 1 + 8,
     [HF_REPORT_INVENTORY] = 2 + 8 + 2 + HF_VMS_MAX * 8,
     [HF_REPORT_VM] = 2 + 4 + 4 + 4 + 1,
     [HF_REPORT_WATCH] = 2 + 1 + 1 + 36,
@@ -131,8 +171,13 @@ static const size_t sample_bytes[HF_REPORT_KINDS] = {
     [HF_REPORT_START] = 2 + 12 + 4 + 4 + 4 + 4 + 1 + 4 + 32,
     [HF_REPORT_STOP] = 2 + 12 + 4 + 4 + 4 + 4 + 1 + 4,
     [HF_REPORT_ASK] = 2 + 8,
-    [HF_REPORT_FENCE] = 2 + 12 + 1 + 4 + 1 + 6,
+    [HF_REPORT_FENCE] = 2 + 12 + 1 + 1 + 4 + 1 + 6,
     [HF_REPORT_DROP] = 2 + 12,
+    [HF_REPORT_WATCHDOG] = 2 + 1 + 1 + 1 + 4 + 4 + 2 + 1 + 14 + 1 + 5,
+    [HF_REPORT_TESTED] = 2 + 4 + 1 + 8 + 4 + 1 + 20,
+    [HF_REPORT_LEASE] = 2 + 1 + 1 + 4 + 4 + 8 + 8 + 1 + 14,
+    [HF_REPORT_TEST] = 2 + 4 + 1 + 4 + 1 + 6,
+    [HF_REPORT_SELF_STOP] = 2,
 };
 
 START_TEST(every_kind_comes_back_as_it_was)
@@ -239,6 +284,120 @@ START_TEST(values_nobody_may_say_are_refused)
 }
 END_TEST
 
+START_TEST(a_feeder_that_says_armed_says_for_how_long)
+{
+    struct hf_report r = sample(HF_REPORT_WATCHDOG);
+
+    r.u.watchdog.timeout_ms = 0;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_WATCHDOG);
+    r.u.watchdog.lease_ms = 0;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r.u.watchdog.timeout_ms = 0;
+    r.u.watchdog.state = HF_WD_BUSY;
+    ck_assert_int_eq(decode_of(&r), HF_OK);
+    r.u.watchdog.timeout_ms = 10000; /* of a watchdog that is not armed: a promise by nobody */
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r.u.watchdog.timeout_ms = 0;
+    r.u.watchdog.state = HF_WATCHDOGS;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+}
+END_TEST
+
+START_TEST(a_test_of_a_fence_path_stays_in_range)
+{
+    struct hf_report r = sample(HF_REPORT_TEST);
+
+    r.u.test.level = HF_FENCE_LEVELS_MAX;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_TEST);
+    r.u.test.deadline_ms = 0;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_TEST);
+    strcpy(r.u.test.target, "node b");
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_TESTED);
+    r.u.tested.found = HF_PATHS;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+}
+END_TEST
+
+START_TEST(a_lease_to_arm_on_is_complete)
+{
+    struct hf_report r = sample(HF_REPORT_LEASE);
+
+    r.u.lease.timeout_ms = 0;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_LEASE);
+    r.u.lease.lease_ms = 0;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_LEASE);
+    r.u.lease.sent_ns = -1;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_LEASE);
+    r.u.lease.hold_until_ns = -1;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_LEASE);
+    r.u.lease.device[0] = '\0';
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r.u.lease.wants_armed = false; /* nothing is configured here: there is nothing to name */
+    r.u.lease.timeout_ms = r.u.lease.lease_ms = 0;
+    ck_assert_int_eq(decode_of(&r), HF_OK);
+}
+END_TEST
+
+/* The feeder opens it for writing. */
+START_TEST(a_device_is_below_dev)
+{
+    static const char *const good[] = {"/dev/watchdog", "/dev/watchdog0", "/dev/wd/by-id/a.b:c"};
+    static const char *const bad[] = {
+        "watchdog",       "/dev",       "/dev/",         "/etc/passwd",     "/dev/../etc/passwd",
+        "/dev/watch dog", "/dev/w\x80", "/DEV/watchdog", " /dev/watchdog0", "/dev/watchdog0 ",
+    };
+    struct hf_report r = sample(HF_REPORT_LEASE);
+
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        strcpy(r.u.lease.device, good[i]);
+        ck_assert_msg(decode_of(&r) == HF_OK, "%s", good[i]);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        r.u.lease.wants_armed = i % 2 == 0;
+        strcpy(r.u.lease.device, bad[i]);
+        ck_assert_msg(decode_of(&r) == HF_EBAD, "%s", bad[i]);
+    }
+    memset(r.u.lease.device, 'd', HF_DEVICE_PATH_MAX);
+    memcpy(r.u.lease.device, "/dev/", 5);
+    ck_assert_int_eq(decode_of(&r), HF_OK);
+}
+END_TEST
+
+/* By hand from the comments in report.h. */
+START_TEST(nobody_speaks_for_another)
+{
+    static const char *const says[HF_AGENT_KINDS] = {[HF_AGENT_HOST] = "hH",
+                                                     [HF_AGENT_VM] = "hivwdp",
+                                                     [HF_AGENT_FENCE] = "hdpt",
+                                                     [HF_AGENT_FEEDER] = "hW"};
+    static const char letters[HF_REPORT_KINDS] = {
+        [HF_REPORT_HELLO] = 'h',    [HF_REPORT_HOST] = 'H',     [HF_REPORT_INVENTORY] = 'i',
+        [HF_REPORT_VM] = 'v',       [HF_REPORT_WATCH] = 'w',    [HF_REPORT_DONE] = 'd',
+        [HF_REPORT_PROGRESS] = 'p', [HF_REPORT_WATCHDOG] = 'W', [HF_REPORT_TESTED] = 't'};
+
+    for (int agent = HF_AGENT_HOST; agent < HF_AGENT_KINDS; agent++)
+        for (int kind = HF_REPORT_HELLO; kind < HF_REPORT_KINDS; kind++)
+            ck_assert_msg(
+                report_may_come_from((enum hf_agent_kind)agent, (enum hf_report_kind)kind) ==
+                    (letters[kind] != '\0' && strchr(says[agent], letters[kind]) != NULL),
+                "agent %d, report %d", agent, kind);
+    ck_assert(!report_may_come_from((enum hf_agent_kind)0, HF_REPORT_HELLO));
+    ck_assert(!report_may_come_from(HF_AGENT_KINDS, HF_REPORT_HELLO));
+    ck_assert(!report_may_come_from((enum hf_agent_kind)1000, HF_REPORT_HELLO));
+    ck_assert(!report_may_come_from(HF_AGENT_HOST, (enum hf_report_kind)0));
+    ck_assert(!report_may_come_from(HF_AGENT_HOST, HF_REPORT_KINDS));
+    ck_assert(!report_may_come_from(HF_AGENT_HOST, (enum hf_report_kind) - 1));
+}
+END_TEST
+
 START_TEST(the_end_of_the_vm_list_has_no_name)
 {
     struct hf_report r = {.kind = HF_REPORT_VMS};
@@ -256,10 +415,12 @@ START_TEST(another_version_is_refused_with_its_number)
     struct hf_report r = sample(HF_REPORT_ASK), got;
     struct hf_err err;
     size_t len = report_encode(&r, bytes);
+    char want[32];
 
     bytes[0] = HF_REPORT_VERSION + 1;
+    snprintf(want, sizeof want, "version %d", HF_REPORT_VERSION + 1);
     ck_assert_int_eq(report_decode(bytes, len, &got, &err), HF_EBAD);
-    ck_assert_ptr_nonnull(strstr(err.text, "version 2"));
+    ck_assert_ptr_nonnull(strstr(err.text, want));
 }
 END_TEST
 
@@ -272,15 +433,26 @@ START_TEST(a_library_s_line_ends_do_not_cost_the_connection)
     strcpy(r.u.done.why, "internal error:\n\tqemu\x7f died");
     ck_assert_int_eq(report_decode(bytes, report_encode(&r, bytes), &got, &err), HF_OK);
     ck_assert_str_eq(got.u.done.why, "internal error:  qemu  died");
+    r = sample(HF_REPORT_WATCHDOG);
+    strcpy(r.u.watchdog.identity, "iTCO_wdt\n");
+    strcpy(r.u.watchdog.why, "held by\tsystemd");
+    ck_assert_int_eq(report_decode(bytes, report_encode(&r, bytes), &got, &err), HF_OK);
+    ck_assert_str_eq(got.u.watchdog.identity, "iTCO_wdt ");
+    ck_assert_str_eq(got.u.watchdog.why, "held by systemd");
+    r = sample(HF_REPORT_TESTED);
+    strcpy(r.u.tested.why, "bmc-b said:\r\ndenied");
+    ck_assert_int_eq(report_decode(bytes, report_encode(&r, bytes), &got, &err), HF_OK);
+    ck_assert_str_eq(got.u.tested.why, "bmc-b said:  denied");
 }
 END_TEST
 
-HF_TEST_MAIN("wire/report",
-             HF_LOOP(every_kind_comes_back_as_it_was, HF_REPORT_HELLO, HF_REPORT_KINDS),
-             HF_LOOP(every_cut_and_every_extra_byte_is_refused, HF_REPORT_HELLO, HF_REPORT_KINDS),
-             HF_LOOP(a_wrong_byte_never_decodes_to_something_invalid, HF_REPORT_HELLO,
-                     HF_REPORT_KINDS),
-             HF_CASE(values_nobody_may_say_are_refused),
-             HF_CASE(the_end_of_the_vm_list_has_no_name),
-             HF_CASE(another_version_is_refused_with_its_number),
-             HF_CASE(a_library_s_line_ends_do_not_cost_the_connection))
+HF_TEST_MAIN(
+    "wire/report", HF_LOOP(every_kind_comes_back_as_it_was, HF_REPORT_HELLO, HF_REPORT_KINDS),
+    HF_LOOP(every_cut_and_every_extra_byte_is_refused, HF_REPORT_HELLO, HF_REPORT_KINDS),
+    HF_LOOP(a_wrong_byte_never_decodes_to_something_invalid, HF_REPORT_HELLO, HF_REPORT_KINDS),
+    HF_CASE(values_nobody_may_say_are_refused), HF_CASE(a_feeder_that_says_armed_says_for_how_long),
+    HF_CASE(a_test_of_a_fence_path_stays_in_range), HF_CASE(a_lease_to_arm_on_is_complete),
+    HF_CASE(a_device_is_below_dev), HF_CASE(nobody_speaks_for_another),
+    HF_CASE(the_end_of_the_vm_list_has_no_name),
+    HF_CASE(another_version_is_refused_with_its_number),
+    HF_CASE(a_library_s_line_ends_do_not_cost_the_connection))
