@@ -181,7 +181,7 @@ static enum hf_code open_doors(struct daemon *d, struct hf_err *err)
     if (d->group_name == NULL)
         hf_warning("there is no group 'holdfast': only root may ask or order");
     (void)snprintf(path, sizeof path, "%s/agent.sock", d->options.run_directory);
-    if (door_listen(path, d->group_name, &d->agent_door, err) != HF_OK)
+    if (door_listen(path, NULL, &d->agent_door, err) != HF_OK) /* operators are no agents */
         return err->code;
     (void)snprintf(path, sizeof path, "%s/ctl.sock", d->options.run_directory);
     return door_listen(path, d->group_name, &d->ctl_door, err);
@@ -200,9 +200,9 @@ static enum hf_code open_parts(struct daemon *d, struct hf_err *err)
     daemon_link_ports(d, &link_ports);
     if (act_open(&d->act, d->self->nodeid, &act_ports, err) != HF_OK)
         return err->code;
-    if (agents_open(&d->agents, d->agent_door, d->group_name, &agents_ports, err) != HF_OK)
+    if (agents_open(&d->agents, d->agent_door, NULL, &agents_ports, err) != HF_OK)
         return err->code;
-    if (ctl_server_open(&d->ctl, d->ctl_door, d->group_name, d->history, &ctl_ports, err) != HF_OK)
+    if (ctl_server_open(&d->ctl, d->ctl_door, d->history, &ctl_ports, err) != HF_OK)
         return err->code;
     return link_init(d->link, d->options.libexec, d->file.group.name, &link_ports, hf_clock_now(),
                      err);

@@ -254,7 +254,22 @@ static enum hf_code ctl_put_blob(void *user, const void *bytes, size_t len,
     return blobs_put(d->blobs, bytes, len, hf_clock_now(), err);
 }
 
+static void ctl_audit(void *user, const struct history_audit *what)
+{
+    struct daemon *d = user;
+    struct history_when when;
+
+    daemon_now(&when);
+    history_audit(d->history, replica_engine(d->replica), what, &when);
+}
+
 void daemon_ctl_ports(struct daemon *d, struct ctl_ports *ports)
 {
-    *ports = (struct ctl_ports){d, ctl_watch, any_unwatch, ctl_look, ctl_order, ctl_put_blob};
+    *ports = (struct ctl_ports){.user = d,
+                                .watch = ctl_watch,
+                                .unwatch = any_unwatch,
+                                .look = ctl_look,
+                                .order = ctl_order,
+                                .put_blob = ctl_put_blob,
+                                .audit = ctl_audit};
 }

@@ -5,22 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool order_may(const struct door_peer *peer, enum hf_ctl_verb verb)
-{
-    switch (verb) {
-    case HF_CTL_STATUS:
-    case HF_CTL_EVENTS:
-    case HF_CTL_WHY:
-    case HF_CTL_CONFIG:
-        return true;
-    case HF_CTL_ORDER:
-        return peer->uid == 0 || peer->in_group;
-    case HF_CTL_VERBS:
-        break;
-    }
-    return false;
-}
-
 /* What an order must name. */
 struct shape {
     bool vm, node, node_too; /* node_too: may be named, need not */

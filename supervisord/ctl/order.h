@@ -1,4 +1,4 @@
-/* order.h - from an operator's request to the engine's event: who may, which names, is it complete.
+/* order.h - from an operator's request to the engine's event: which names, is it complete.
  * Decides nothing about the group: whether an order makes sense now is the engine's to say. */
 #ifndef SUPERVISORD_CTL_ORDER_H
 #define SUPERVISORD_CTL_ORDER_H
@@ -6,10 +6,6 @@
 #include "supervisord/ctl/picture.h"
 #include "supervisord/door/door.h"
 #include "supervisord/wire/ctl.h"
-
-/* The one place where roles are decided: anybody whom the door lets in may look, root and the
- * door's group may order. (The door's mode and door_accept() admit only those at present.) */
-bool order_may(const struct door_peer *peer, enum hf_ctl_verb verb);
 
 /* Resolve the names of `request` against the engine's state and fill in *ev, all but def.xml and
  * def.xml_bytes. HF_CTL_OK, or the status to answer with and the reason in err. */

@@ -3,7 +3,9 @@
 #include "supervisord/base/assert.h"
 #include "supervisord/base/log.h"
 #include "supervisord/base/str.h"
+#include "supervisord/ctl/audit.h"
 #include "supervisord/ctl/order.h"
+#include "supervisord/ctl/role.h"
 #include "supervisord/model/names.h"
 
 #include <stdlib.h>
@@ -15,11 +17,16 @@ enum {
     RECORDS_A_TURN = 64,     /* one reader of a long history must not hold up the daemon's loop */
     RECORD_BYTES_MAX = 8192, /* one event as JSON: texts of 200 bytes, escaped sixfold at worst */
     RUNNING_TEXT_GROWTH = 6, /* a byte becomes at most \u001f */
+    USERS_MAX = 32,          /* whose pace is remembered; as many as can be here at once */
+    NO_COMMENT_MS = 1000,    /* between two lines about connections that were sent away */
+    NEXT_MAX = 256,
 };
 
 struct client {
     int fd; /* -1: free place */
     struct door_peer peer;
+    enum ctl_role role;
+    hf_time joined;
     hf_time idle_since;    /* nothing to do for it since */
     hf_time stalled_since; /* an answer waits for it to read; 0 = no */
     bool is_watched_for_write;
@@ -41,23 +48,26 @@ struct client {
     unsigned requests;
 };
 
+/* The pace of one user, whatever number of connections it comes by. */
+struct user {
+    bool is_used;
+    uid_t uid;
+    struct ctl_quota requests;
+};
+
 struct ctl_server {
     int listen_fd;
-    char group[HF_NAME_MAX + 1];
-    bool has_group;
+    struct door_groups groups;
     const struct history *history;
     struct ctl_ports ports;
     uint64_t cookie;
+    struct ctl_audit audit;
+    struct ctl_quota orders;
+    struct ctl_quota comments; /* on clients that were sent away */
+    unsigned uncommented;      /* since the last comment */
+    hf_time now;               /* of the call that is under way */
+    struct user user[USERS_MAX];
     struct client client[DOOR_CLIENTS_MAX];
-};
-
-static const char *const statuses[HF_CTL_STATUSES] = {
-    [HF_CTL_OK] = "ok",
-    [HF_CTL_REFUSED] = "refused",
-    [HF_CTL_USAGE] = "malformed",
-    [HF_CTL_UNREACHABLE] = "no answer in time",
-    [HF_CTL_NOT_QUORATE] = "not quorate",
-    [HF_CTL_DENIED] = "denied",
 };
 
 /* ---- clients ---- */
@@ -69,10 +79,22 @@ static void forget_answer(struct client *c)
     c->answer_len = c->answer_sent = 0;
 }
 
+/* One line a second about them, with their number: whoever connects in a loop must not fill the
+ * journal as well. */
+static void comment(struct ctl_server *s, const struct door_peer *peer, const char *why)
+{
+    s->uncommented++;
+    if (!quota_take(&s->comments, s->now))
+        return;
+    hf_warning("ctl pid=%d uid=%u sent away: %s (%u since the last such line)", (int)peer->pid,
+               (unsigned)peer->uid, why, s->uncommented);
+    s->uncommented = 0;
+}
+
 static void drop(struct ctl_server *s, struct client *c, const char *why)
 {
     if (why != NULL)
-        hf_warning("ctl pid=%d uid=%u dropped: %s", (int)c->peer.pid, (unsigned)c->peer.uid, why);
+        comment(s, &c->peer, why);
     s->ports.unwatch(s->ports.user, c->fd);
     (void)close(c->fd);
     forget_answer(c);
@@ -362,6 +384,25 @@ static void answer_events(struct ctl_server *s, struct client *c,
 
 /* ---- orders ---- */
 
+static const char *verb_name(const struct hf_ctl_request *request)
+{
+    switch (request->verb) {
+    case HF_CTL_ORDER:
+        return history_order_name(request->order.type);
+    case HF_CTL_STATUS:
+        return "status";
+    case HF_CTL_EVENTS:
+        return "events";
+    case HF_CTL_WHY:
+        return "why";
+    case HF_CTL_CONFIG:
+        return "config";
+    case HF_CTL_VERBS:
+        break;
+    }
+    return "?";
+}
+
 static const char *order_subject(const struct hf_ctl_request *request)
 {
     if (request->order.type == HF_ORDER_VM_ADD)
@@ -371,13 +412,28 @@ static const char *order_subject(const struct hf_ctl_request *request)
     return request->node[0] != '\0' ? request->node : "-";
 }
 
+static void audit(struct ctl_server *s, const struct client *c,
+                  const struct hf_ctl_request *request, bool is_granted, const char *why,
+                  hf_time now)
+{
+    struct audit_case what = {.uid = c->peer.uid,
+                              .pid = c->peer.pid,
+                              .verb = verb_name(request),
+                              .object = order_subject(request),
+                              .why = why,
+                              .is_granted = is_granted};
+    struct audit_words words;
+    struct history_audit record;
+
+    if (audit_tell(&s->audit, &what, now, &words, &record) && s->ports.audit != NULL)
+        s->ports.audit(s->ports.user, &record);
+}
+
 static void refuse_order(struct ctl_server *s, struct client *c,
                          const struct hf_ctl_request *request, enum hf_ctl_status status,
                          const char *why, const char *next, hf_time now)
 {
-    hf_warning("ctl order=%s subject=%s pid=%d uid=%u %s: %s",
-               history_order_name(request->order.type), order_subject(request), (int)c->peer.pid,
-               (unsigned)c->peer.uid, statuses[status], why);
+    audit(s, c, request, false, why, now);
     answer_error(s, c, status, why, next, now);
 }
 
@@ -425,13 +481,10 @@ static void order(struct ctl_server *s, struct client *c, const struct hf_ctl_re
         refuse_order(s, c, request, status, err.text, NULL, now);
         return;
     }
+    audit(s, c, request, true, request->order.reason, now);
     /* Before it is given away: the answer may come from within the call. */
     c->cookie = ++s->cookie;
     c->order_deadline = hf_time_add_ms(now, CTL_APPLY_MS);
-    hf_info("ctl order=%s subject=%s pid=%d uid=%u cookie=%llu submitted%s%s",
-            history_order_name(request->order.type), order_subject(request), (int)c->peer.pid,
-            (unsigned)c->peer.uid, (unsigned long long)c->cookie,
-            request->order.reason[0] != '\0' ? ": " : "", request->order.reason);
     if (s->ports.order(s->ports.user, &ev, c->cookie, &err) != HF_OK) {
         c->cookie = 0;
         refuse_order(s, c, request, HF_CTL_REFUSED, err.text, NULL, now);
@@ -487,6 +540,7 @@ void ctl_server_applied(struct ctl_server *s, uint64_t cookie, const struct engi
     enum hf_ctl_status status = applied_status(out);
     char *text;
 
+    s->now = now;
     hf_info("ctl order=%s cookie=%llu seq=%llu %s: %s", history_order_name(ev->u.order.type),
             (unsigned long long)cookie, (unsigned long long)engine_seq(e),
             out->applied ? "applied" : "refused by the group", hf_reason_text(out->why));
@@ -503,8 +557,30 @@ void ctl_server_applied(struct ctl_server *s, uint64_t cookie, const struct engi
 
 /* ---- receiving ---- */
 
-static bool is_too_fast(struct client *c, hf_time now)
+/* The one that this user's pace is kept in; when all are taken, the one that is at rest longest. */
+static struct user *user_of(struct ctl_server *s, uid_t uid)
 {
+    struct user *oldest = &s->user[0];
+
+    for (unsigned i = 0; i < USERS_MAX; i++) {
+        struct user *user = &s->user[i];
+
+        if (user->is_used && user->uid == uid)
+            return user;
+        if (oldest->is_used && (!user->is_used || user->requests.due.ns < oldest->requests.due.ns))
+            oldest = user;
+    }
+    *oldest = (struct user){
+        .is_used = true,
+        .uid = uid,
+        .requests = {.burst = CTL_REQUESTS_OF_ONE, .interval_ms = 1000 / CTL_REQUESTS_OF_ONE}};
+    return oldest;
+}
+
+static bool is_too_fast(struct ctl_server *s, struct client *c, hf_time now)
+{
+    if (c->peer.uid != 0 && !quota_take(&user_of(s, c->peer.uid)->requests, now))
+        return true;
     if (hf_time_since_ms(now, c->second) >= 1000) {
         c->second = now;
         c->requests = 0;
@@ -512,16 +588,28 @@ static bool is_too_fast(struct client *c, hf_time now)
     return ++c->requests > CTL_REQUESTS_A_SECOND;
 }
 
+static void deny(struct ctl_server *s, struct client *c, const struct hf_ctl_request *request,
+                 hf_time now)
+{
+    char why[HF_REASON_MAX + 1], next[NEXT_MAX];
+
+    role_refusal(&s->groups, request, why, sizeof why, next, sizeof next);
+    refuse_order(s, c, request, HF_CTL_DENIED, why, next, now);
+}
+
 static void serve(struct ctl_server *s, struct client *c, const struct hf_ctl_request *request,
                   int ride, hf_time now)
 {
+    enum ctl_role needed = role_needed(request);
+
     c->answer_goes_on = false;
-    if (!order_may(&c->peer, request->verb)) {
-        if (request->verb == HF_CTL_ORDER)
-            refuse_order(s, c, request, HF_CTL_DENIED, "you may look, not order",
-                         "join the group 'holdfast' or use sudo", now);
-        else
-            answer_error(s, c, HF_CTL_DENIED, "you may not do this", NULL, now);
+    if (c->role < needed) {
+        deny(s, c, request, now);
+        return;
+    }
+    if (needed > CTL_ROLE_VIEWER && !quota_take(&s->orders, now)) {
+        refuse_order(s, c, request, HF_CTL_REFUSED, "too many orders at once, nothing was done",
+                     "wait a second and try again", now);
         return;
     }
     switch (request->verb) {
@@ -560,10 +648,10 @@ static void receive(struct ctl_server *s, struct client *c, hf_time now)
         drop(s, c, code == HF_ECLOSED ? NULL : err.text);
     else if (!is_idle(c))
         drop(s, c, "sent a request before the answer to the last one was complete");
-    else if (is_too_fast(c, now))
+    else if (is_too_fast(s, c, now))
         drop(s, c, "too many requests a second");
     else if (ctl_decode(bytes, len, &request, &err) != HF_OK) {
-        hf_warning("ctl pid=%d uid=%u %s", (int)c->peer.pid, (unsigned)c->peer.uid, err.text);
+        comment(s, &c->peer, err.text);
         c->is_closing = true;
         answer_error(s, c, HF_CTL_USAGE, err.text, "holdfast --version", now);
     } else {
@@ -574,34 +662,82 @@ static void receive(struct ctl_server *s, struct client *c, hf_time now)
         (void)close(ride);
 }
 
-void ctl_server_adopt(struct ctl_server *s, int fd, const struct door_peer *peer, hf_time now)
+/* Who must go so that somebody with a higher role can come: the lowest, of those the oldest. An
+ * order under way is always answered. */
+static struct client *least_client(struct ctl_server *s, enum ctl_role below)
 {
+    struct client *least = NULL;
+
     for (unsigned i = 0; i < DOOR_CLIENTS_MAX; i++) {
         struct client *c = &s->client[i];
 
-        if (c->fd >= 0)
+        if (c->fd < 0 || c->role >= below || c->cookie != 0)
             continue;
-        memset(c, 0, sizeof *c);
-        c->fd = fd;
-        c->peer = *peer;
-        c->idle_since = c->second = now;
-        s->ports.watch(s->ports.user, fd, false);
+        if (least == NULL || c->role < least->role ||
+            (c->role == least->role && c->joined.ns < least->joined.ns))
+            least = c;
+    }
+    return least;
+}
+
+static struct client *place_for(struct ctl_server *s, enum ctl_role role)
+{
+    struct client *c;
+
+    for (unsigned i = 0; i < DOOR_CLIENTS_MAX; i++)
+        if (s->client[i].fd < 0)
+            return &s->client[i];
+    c = least_client(s, role);
+    if (c != NULL)
+        drop(s, c, "made room for somebody with a higher role");
+    return c;
+}
+
+static unsigned clients_of(const struct ctl_server *s, uid_t uid)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < DOOR_CLIENTS_MAX; i++)
+        count += s->client[i].fd >= 0 && s->client[i].peer.uid == uid;
+    return count;
+}
+
+void ctl_server_adopt(struct ctl_server *s, int fd, const struct door_peer *peer, hf_time now)
+{
+    enum ctl_role role = role_of(peer);
+    struct client *c;
+
+    s->now = now;
+    if (role < CTL_ROLE_VIEWER ||
+        (peer->uid != 0 && clients_of(s, peer->uid) >= CTL_CLIENTS_OF_ONE)) {
+        comment(s, peer,
+                role < CTL_ROLE_VIEWER ? "is in no group of Holdfast"
+                                       : "has too many connections already");
+        (void)close(fd);
         return;
     }
-    hf_warning("ctl pid=%d uid=%u refused: %d clients are connected already", (int)peer->pid,
-               (unsigned)peer->uid, DOOR_CLIENTS_MAX);
-    (void)close(fd);
+    c = place_for(s, role);
+    if (c == NULL) {
+        comment(s, peer, "all places are taken");
+        (void)close(fd);
+        return;
+    }
+    memset(c, 0, sizeof *c);
+    c->fd = fd;
+    c->peer = *peer;
+    c->role = role;
+    c->joined = c->idle_since = c->second = now;
+    s->ports.watch(s->ports.user, fd, false);
 }
 
 /* Bounded: whoever waits beyond that is seen in the next turn. */
 static void accept_some(struct ctl_server *s, hf_time now)
 {
     for (unsigned i = 0; i < DOOR_CLIENTS_MAX; i++) {
-        struct door_peer peer;
+        struct door_peer peer = {.pid = 0};
         struct hf_err err;
         int fd;
-        enum hf_code code =
-            door_accept(s->listen_fd, s->has_group ? s->group : NULL, &fd, &peer, &err);
+        enum hf_code code = door_accept_of(s->listen_fd, &s->groups, &fd, &peer, &err);
 
         if (code == HF_EAGAIN)
             return;
@@ -609,7 +745,7 @@ static void accept_some(struct ctl_server *s, hf_time now)
             ctl_server_adopt(s, fd, &peer, now);
             continue;
         }
-        hf_warning("ctl connection refused: %s", err.text);
+        comment(s, &peer, err.text);
         if (code != HF_EACCESS)
             return;
     }
@@ -617,6 +753,7 @@ static void accept_some(struct ctl_server *s, hf_time now)
 
 void ctl_server_ready(struct ctl_server *s, int fd, hf_time now)
 {
+    s->now = now;
     if (fd == s->listen_fd) {
         accept_some(s, now);
         return;
@@ -635,6 +772,7 @@ void ctl_server_ready(struct ctl_server *s, int fd, hf_time now)
 
 void ctl_server_news(struct ctl_server *s, hf_time now)
 {
+    s->now = now;
     for (unsigned i = 0; i < DOOR_CLIENTS_MAX; i++) {
         struct client *c = &s->client[i];
 
@@ -675,6 +813,7 @@ static void give_up(struct ctl_server *s, struct client *c, hf_time now)
 
 void ctl_server_tick(struct ctl_server *s, hf_time now)
 {
+    s->now = now;
     for (unsigned i = 0; i < DOOR_CLIENTS_MAX; i++) {
         struct client *c = &s->client[i];
 
@@ -705,7 +844,7 @@ unsigned ctl_server_clients(const struct ctl_server *s)
 
 /* ---- life ---- */
 
-enum hf_code ctl_server_open(struct ctl_server **server, int listen_fd, const char *group,
+enum hf_code ctl_server_open(struct ctl_server **server, int listen_fd,
                              const struct history *history_keep, const struct ctl_ports *ports,
                              struct hf_err *err)
 {
@@ -714,11 +853,10 @@ enum hf_code ctl_server_open(struct ctl_server **server, int listen_fd, const ch
     if (s == NULL)
         return hf_err_set(err, HF_EIO, "admin server: out of memory");
     s->listen_fd = listen_fd;
-    s->has_group = group != NULL;
-    if (group != NULL && !hf_str_copy(s->group, sizeof s->group, group)) {
-        free(s);
-        return hf_err_set(err, HF_EINVAL, "admin server: group name is too long");
-    }
+    role_groups_find(&s->groups);
+    audit_init(&s->audit);
+    s->orders = (struct ctl_quota){.burst = CTL_ORDERS_BURST, .interval_ms = CTL_ORDERS_MS};
+    s->comments = (struct ctl_quota){.burst = 1, .interval_ms = NO_COMMENT_MS};
     s->history = history_keep;
     s->ports = *ports;
     for (unsigned i = 0; i < DOOR_CLIENTS_MAX; i++)

@@ -3,7 +3,7 @@
  * and is told when they are ready. It never blocks and never decides: orders become engine events,
  * and are answered when the group has applied them. A client that is slow, mute, too fast or does
  * not speak the protocol is dropped and costs nobody else anything. Every order, granted or
- * refused, is logged with pid and uid. Not thread-safe: the daemon's loop owns it. */
+ * refused, is audited (audit.h). Not thread-safe: the daemon's loop owns it. */
 #ifndef SUPERVISORD_CTL_SERVER_H
 #define SUPERVISORD_CTL_SERVER_H
 
@@ -19,11 +19,18 @@
 #include "supervisord/wire/ctl.h"
 
 enum {
-    CTL_MUTE_MS = 10000,       /* connected without a request for so long: dropped */
-    CTL_SLOW_MS = 5000,        /* an answer not taken for so long: dropped */
-    CTL_APPLY_MS = 15000,      /* an order not applied by then is answered "not yet"; above two
-                                  resends of the replica and a membership change */
-    CTL_REQUESTS_A_SECOND = 50 /* of one client; a person needs one, `--wait` about ten */
+    CTL_MUTE_MS = 10000,        /* connected without a request for so long: dropped */
+    CTL_SLOW_MS = 5000,         /* an answer not taken for so long: dropped */
+    CTL_APPLY_MS = 15000,       /* an order not applied by then is answered "not yet"; above two
+                                   resends of the replica and a membership change */
+    CTL_REQUESTS_A_SECOND = 50, /* of one client; a person needs one, `--wait` about ten */
+    /* One user, unless it is root: a quarter of the places, and this pace in all of them. */
+    CTL_CLIENTS_OF_ONE = 8,
+    CTL_REQUESTS_OF_ONE = 100,
+    /* Orders of all clients together: a script that moves every VM there can be at once, then 20 a
+     * second. More are refused: each granted one is in the history, which must not run over. */
+    CTL_ORDERS_BURST = 256,
+    CTL_ORDERS_MS = 50,
 };
 
 struct ctl_ports {
@@ -41,14 +48,16 @@ struct ctl_ports {
      * the order that names it. */
     enum hf_code (*put_blob)(void *user, const void *bytes, size_t len,
                              const struct hf_digest *digest, struct hf_err *err);
+    /* Somebody asked for more than a look: into the history. May be NULL. */
+    void (*audit)(void *user, const struct history_audit *what);
 };
 
 struct ctl_server;
 
 /* listen_fd: a listening door (door_listen), watched from now on, owned by the caller and closed by
- * it after ctl_server_close(); -1: none (tests). group: as given to door_listen. history is kept.
- */
-enum hf_code ctl_server_open(struct ctl_server **server, int listen_fd, const char *group,
+ * it after ctl_server_close(); -1: none (tests). The groups of the roles (role.h) are looked up
+ * here and never again. history is kept. */
+enum hf_code ctl_server_open(struct ctl_server **server, int listen_fd,
                              const struct history *history_keep, const struct ctl_ports *ports,
                              struct hf_err *err);
 /* Drops every client. NULL is fine. */

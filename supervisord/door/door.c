@@ -34,7 +34,7 @@ static enum hf_code address_of(const char *path, struct sockaddr_un *address, st
     return HF_OK;
 }
 
-static enum hf_code group_id(const char *group, gid_t *gid, struct hf_err *err)
+enum hf_code door_group_id(const char *group, gid_t *gid, struct hf_err *err)
 {
     size_t cap = 4096;
     struct group entry, *found = NULL;
@@ -85,7 +85,7 @@ static enum hf_code bind_private(int fd, const char *path, const char *group, st
 
     if (address_of(path, &address, err) != HF_OK)
         return err->code;
-    if (group != NULL && group_id(group, &gid, err) != HF_OK)
+    if (group != NULL && door_group_id(group, &gid, err) != HF_OK)
         return err->code;
     if (remove_old(path, err) != HF_OK)
         return err->code;
@@ -97,7 +97,7 @@ static enum hf_code bind_private(int fd, const char *path, const char *group, st
         return hf_err_set(err, HF_EIO, "give %s to group %s: %s", path, group, strerror(errno));
     if (chmod(path, 0660) != 0)
         return hf_err_set(err, HF_EIO, "mode of %s: %s", path, strerror(errno));
-    if (listen(fd, DOOR_CLIENTS_MAX) != 0)
+    if (listen(fd, DOOR_BACKLOG) != 0)
         return hf_err_set(err, HF_EIO, "listen on %s: %s", path, strerror(errno));
     return HF_OK;
 }
@@ -124,73 +124,91 @@ enum hf_code door_listen(const char *path, const char *group, int *fd, struct hf
 /* ---- accept ---- */
 
 /* The peer's supplementary groups as they were when it connected: asked of the kernel, which cannot
- * be lied to, not of the user database. Asking with no room tells the room needed. */
-static enum hf_code peer_groups_have(int fd, gid_t gid, bool *has, struct hf_err *err)
+ * be lied to, not of the user database. Asking with no room tells the room needed. Sets the bits of
+ * those groups that it is in. */
+static enum hf_code peer_groups(int fd, const struct door_groups *groups, uint8_t *member,
+                                struct hf_err *err)
 {
     socklen_t bytes = 0;
-    gid_t *groups;
+    gid_t *has;
 
-    *has = false;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &bytes) == 0)
         return HF_OK;
     if (errno != ERANGE || bytes > PEER_GROUPS_MAX * sizeof(gid_t))
         return hf_err_set(err, HF_EIO, "read a peer's groups: %s", strerror(errno));
-    groups = malloc(bytes);
-    if (groups == NULL)
+    has = malloc(bytes);
+    if (has == NULL)
         return hf_err_set(err, HF_EIO, "read a peer's groups: out of memory");
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &bytes) != 0) {
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, has, &bytes) != 0) {
         hf_err_set(err, HF_EIO, "read a peer's groups: %s", strerror(errno));
-        free(groups);
+        free(has);
         return err->code;
     }
     for (size_t i = 0; i < bytes / sizeof(gid_t); i++)
-        *has = *has || groups[i] == gid;
-    free(groups);
+        for (unsigned k = 0; k < groups->count; k++)
+            if (groups->gid[k] != DOOR_NO_GROUP && has[i] == groups->gid[k])
+                *member |= (uint8_t)(1u << k);
+    free(has);
     return HF_OK;
 }
 
-/* Who is there, and may they come in? Without a group: root and our own user. */
-static enum hf_code admit(int fd, const char *group, struct door_peer *peer, struct hf_err *err)
+/* Who is there, and may they come in? Root and our own user always. */
+static enum hf_code admit(int fd, const struct door_groups *groups, struct door_peer *peer,
+                          struct hf_err *err)
 {
     struct ucred cred;
     socklen_t len = sizeof cred;
-    gid_t gid = (gid_t)-1;
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0)
         return hf_err_set(err, HF_EIO, "read a peer's credentials: %s", strerror(errno));
     *peer = (struct door_peer){.pid = cred.pid, .uid = cred.uid, .gid = cred.gid};
-    if (group == NULL) {
-        peer->in_group = cred.uid == 0 || cred.uid == geteuid();
-    } else {
-        if (group_id(group, &gid, err) != HF_OK)
-            return err->code;
-        peer->in_group = cred.uid == 0 || cred.gid == gid;
-        if (!peer->in_group && peer_groups_have(fd, gid, &peer->in_group, err) != HF_OK)
+    if (cred.uid == 0 || cred.uid == geteuid()) {
+        peer->member = UINT8_MAX;
+    } else if (groups->count > 0) {
+        for (unsigned k = 0; k < groups->count; k++)
+            if (groups->gid[k] != DOOR_NO_GROUP && cred.gid == groups->gid[k])
+                peer->member |= (uint8_t)(1u << k);
+        if (peer_groups(fd, groups, &peer->member, err) != HF_OK)
             return err->code;
     }
+    peer->in_group = peer->member != 0;
     if (!peer->in_group)
-        return hf_err_set(err, HF_EACCESS, "pid %d uid %u is not in group %s", (int)cred.pid,
-                          (unsigned)cred.uid, group != NULL ? group : "(own user)");
+        return hf_err_set(err, HF_EACCESS, "pid %d uid %u is in no group that may come in",
+                          (int)cred.pid, (unsigned)cred.uid);
+    return HF_OK;
+}
+
+enum hf_code door_accept_of(int listen_fd, const struct door_groups *groups, int *fd,
+                            struct door_peer *peer, struct hf_err *err)
+{
+    int opened = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    HF_ASSERT(groups->count <= DOOR_GROUPS_MAX);
+    if (opened < 0) {
+        if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
+            return hf_err_set(err, HF_EAGAIN, "nobody is waiting");
+        return hf_err_set(err, errno == EMFILE || errno == ENFILE ? HF_EFULL : HF_EIO, "accept: %s",
+                          strerror(errno));
+    }
+    if (admit(opened, groups, peer, err) != HF_OK) {
+        close(opened);
+        return err->code;
+    }
+    *fd = opened;
     return HF_OK;
 }
 
 enum hf_code door_accept(int listen_fd, const char *group, int *fd, struct door_peer *peer,
                          struct hf_err *err)
 {
-    int opened = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    struct door_groups groups = {.count = 0};
 
-    if (opened < 0) {
-        if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
-            return hf_err_set(err, HF_EAGAIN, "nobody is waiting");
-        return hf_err_set(err, errno == EMFILE || errno == ENFILE ? HF_EFULL : HF_EIO,
-                          "accept: %s", strerror(errno));
+    if (group != NULL) {
+        if (door_group_id(group, &groups.gid[0], err) != HF_OK)
+            return err->code;
+        groups.count = 1;
     }
-    if (admit(opened, group, peer, err) != HF_OK) {
-        close(opened);
-        return err->code;
-    }
-    *fd = opened;
-    return HF_OK;
+    return door_accept_of(listen_fd, &groups, fd, peer, err);
 }
 
 /* ---- connect ---- */

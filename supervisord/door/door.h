@@ -13,14 +13,29 @@
 #include "supervisord/base/err.h"
 #include "supervisord/model/limits.h"
 
-enum { DOOR_CLIENTS_MAX = 32 };
+enum {
+    DOOR_CLIENTS_MAX = 32,
+    DOOR_GROUPS_MAX = 4,
+    DOOR_BACKLOG = 128, /* a burst of connections waits this long a queue; the kernel bounds it */
+};
 
 struct door_peer {
     pid_t pid;
     uid_t uid;
     gid_t gid;
-    bool in_group; /* root, or primary or supplementary member of the door's group */
+    bool in_group;  /* root, or primary or supplementary member of the door's group */
+    uint8_t member; /* bit i: of the i-th group of door_accept_of(); all bits: root or our user */
 };
+
+/* Groups by number: names are looked up once, at start, because the user database may be a server
+ * that does not answer. */
+#define DOOR_NO_GROUP ((gid_t)-1)
+struct door_groups {
+    gid_t gid[DOOR_GROUPS_MAX]; /* DOOR_NO_GROUP: there is none of that name, nobody is a member */
+    unsigned count;
+};
+/* Asks the user database, which may take its time: never from within a loop. */
+enum hf_code door_group_id(const char *name, gid_t *gid, struct hf_err *err);
 
 /* Bind and listen at path (an old socket there is removed, anything else is refused), mode 0660,
  * group `group` (NULL: leave as is). The directory must exist. */
@@ -30,6 +45,10 @@ enum hf_code door_listen(const char *path, const char *group, int *fd, struct hf
  * descriptor left; the listening fd stays readable, so do not poll it for a while. */
 enum hf_code door_accept(int listen_fd, const char *group, int *fd, struct door_peer *peer,
                          struct hf_err *err);
+/* The same for a door of several groups: members of any come in, and `member` tells of which. Asks
+ * the kernel only, so it never waits. */
+enum hf_code door_accept_of(int listen_fd, const struct door_groups *groups, int *fd,
+                            struct door_peer *peer, struct hf_err *err);
 /* Connect to a door, non-blocking socket; the server's uid must be 0, ours, or that of the owner of
  * the socket's folder if nobody else may write there (the daemon is not root, its clients may be).
  * HF_ECLOSED: nobody serves it. */

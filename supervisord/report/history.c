@@ -413,11 +413,37 @@ void history_note(struct history *h, const struct engine *e, const char *name, c
     hf_str_copy(record->text, sizeof record->text, text);
 }
 
+void history_audit(struct history *h, const struct engine *e, const struct history_audit *what,
+                   const struct history_when *when)
+{
+    struct history_record *record = add(h, HISTORY_AUDIT, when);
+    hf_node node = e != NULL ? engine_node_by_name(e, what->name) : HF_NO_NODE;
+    hf_vm vm = e != NULL ? engine_vm_by_name(e, what->name) : HF_NO_VM;
+
+    record->ix = UINT16_MAX;
+    if (hf_vm_is(vm)) {
+        record->subject = HF_SUBJECT_VM;
+        record->ix = vm.ix;
+        record->uid = engine_vm(e, vm).uid;
+    } else if (hf_node_is(node)) {
+        record->subject = HF_SUBJECT_NODE;
+        record->ix = node.ix;
+    }
+    hf_str_copy(record->name, sizeof record->name,
+                record->ix != UINT16_MAX ? what->name : h->group);
+    (void)snprintf(record->who, sizeof record->who, "uid-%u", (unsigned)what->uid);
+    record->pid = (uint32_t)what->pid;
+    record->was_applied = what->is_granted;
+    hf_str_copy(record->verb, sizeof record->verb, what->verb);
+    hf_str_copy(record->exe, sizeof record->exe, what->exe);
+    hf_str_copy(record->text, sizeof record->text, what->why);
+}
+
 /* ---- as text ---- */
 
 static const char *const kinds[HISTORY_KINDS] = {
     [HISTORY_CHANGE] = "change",   [HISTORY_ORDER] = "order", [HISTORY_PROGRESS] = "progress",
-    [HISTORY_OUTCOME] = "outcome", [HISTORY_NOTE] = "note",
+    [HISTORY_OUTCOME] = "outcome", [HISTORY_NOTE] = "note",   [HISTORY_AUDIT] = "audit",
 };
 
 static const struct {
@@ -432,14 +458,16 @@ static const struct {
     [HF_PROGRESS_STOP_KILL] = {"stop-kill", "destroy did not end it, killing qemu"},
 };
 
-static const char *const orders[HF_ORDERS] = {
+static const char *const orders[] = {
     [HF_ORDER_VM_ADD] = "vm-add",       [HF_ORDER_VM_REMOVE] = "vm-remove",
     [HF_ORDER_VM_START] = "vm-start",   [HF_ORDER_VM_STOP] = "vm-stop",
     [HF_ORDER_VM_MOVE] = "vm-move",     [HF_ORDER_DRAIN] = "drain",
     [HF_ORDER_UNDRAIN] = "undrain",     [HF_ORDER_ARM] = "arm",
     [HF_ORDER_DISARM] = "disarm",       [HF_ORDER_FENCE] = "fence",
-    [HF_ORDER_CONFIRM] = "confirm-off",
+    [HF_ORDER_CONFIRM] = "confirm-off", [HF_ORDER_HOLD] = "hold",
+    [HF_ORDER_LEAVE] = "leave",         [HF_ORDER_POWER_ON] = "power-on",
 };
+_Static_assert(sizeof orders / sizeof orders[0] == HF_ORDERS, "every order has a name");
 
 static const char *or_mark(const char *name)
 {
@@ -503,6 +531,11 @@ void history_text(const struct history_record *record, char *out, size_t cap)
     case HISTORY_NOTE:
         (void)snprintf(out, cap, "%s", record->text);
         return;
+    case HISTORY_AUDIT:
+        (void)snprintf(out, cap, "%s asked by %s (%s, pid %u) %s%s%s", record->verb, record->who,
+                       record->exe, record->pid, record->was_applied ? "granted" : "refused",
+                       record->text[0] != '\0' ? ": " : "", record->text);
+        return;
     case HISTORY_KINDS:
         break;
     }
@@ -553,6 +586,13 @@ static void json_kind(const struct history_record *record, struct hf_json *j)
         hf_json_str(j, "outcome", hf_outcome_name(record->outcome));
         hf_json_u64(j, "took_ms", record->detail);
         return;
+    case HISTORY_AUDIT:
+        hf_json_str(j, "verb", record->verb);
+        hf_json_bool(j, "granted", record->was_applied);
+        hf_json_str(j, "who", record->who);
+        hf_json_str(j, "exe", record->exe);
+        hf_json_u64(j, "pid", record->pid);
+        return;
     case HISTORY_NOTE:
     case HISTORY_KINDS:
         return;
@@ -561,7 +601,7 @@ static void json_kind(const struct history_record *record, struct hf_json *j)
 
 void history_json(const struct history_record *record, struct hf_json *j, const char *key)
 {
-    char text[2 * HF_REASON_MAX];
+    char text[2 * HF_REASON_MAX + HISTORY_EXE_MAX];
     char wall[40];
 
     history_wall_text(record->when.wall, wall);

@@ -25,8 +25,8 @@
 #include "supervisord/model/states.h"
 #include "supervisord/wire/report.h"
 
-/* A power cut under 256 VMs writes about 5 records a VM: three of those fit. About 2 MiB. */
-enum { HISTORY_RECORDS_MAX = 4096 };
+/* A power cut under 256 VMs writes about 5 records a VM: three of those fit. About 3 MiB. */
+enum { HISTORY_RECORDS_MAX = 4096, HISTORY_VERB_MAX = 15, HISTORY_EXE_MAX = 63 };
 
 /* Read together, in this order, by the daemon; monotonic is CLOCK_MONOTONIC, which measurements on
  * one machine share. */
@@ -42,6 +42,7 @@ enum history_kind {
     HISTORY_PROGRESS,   /* a phase of an order began on this node */
     HISTORY_OUTCOME,    /* an order ended on this node, in its agent's words */
     HISTORY_NOTE,       /* of the shell: agent gone, journal broken, phase of the replica */
+    HISTORY_AUDIT,      /* somebody asked this node for more than a look: granted or refused */
     HISTORY_KINDS
 };
 
@@ -58,16 +59,17 @@ struct history_record {
     uint8_t was, now;           /* CHANGE: states of the subject */
     enum hf_reason why;         /* CHANGE, ORDER */
     uint32_t detail;
-    char node[HF_NAME_MAX + 1]; /* VM: home or target; node: who fences it; "" = none */
-    enum hf_order_type order;   /* ORDER */
-    bool was_applied;           /* ORDER */
-    char who[HF_NAME_MAX + 1];  /* ORDER: "uid-1000" */
-    struct hf_token token;      /* PROGRESS, OUTCOME */
-    enum hf_progress progress;  /* PROGRESS */
-    uint32_t pid;               /* PROGRESS: qemu's or the fence agent's; 0 = none */
-    enum hf_outcome outcome;    /* OUTCOME */
-    char
-        text[HF_REASON_MAX + 1]; /* ORDER: the operator's reason; OUTCOME, NOTE: words; "" = none */
+    char node[HF_NAME_MAX + 1];      /* VM: home or target; node: who fences it; "" = none */
+    enum hf_order_type order;        /* ORDER */
+    bool was_applied;                /* ORDER; AUDIT: granted */
+    char who[HF_NAME_MAX + 1];       /* ORDER, AUDIT: "uid-1000" */
+    struct hf_token token;           /* PROGRESS, OUTCOME */
+    enum hf_progress progress;       /* PROGRESS */
+    uint32_t pid;                    /* PROGRESS: qemu's or the fence agent's; AUDIT: the asker's */
+    char verb[HISTORY_VERB_MAX + 1]; /* AUDIT: "fence" */
+    char exe[HISTORY_EXE_MAX + 1];   /* AUDIT: the asker's program */
+    enum hf_outcome outcome;         /* OUTCOME */
+    char text[HF_REASON_MAX + 1];    /* ORDER: the operator's reason; else words; "" = none */
 };
 
 struct history; /* history_size() bytes, 8-aligned */
@@ -98,6 +100,18 @@ void history_outcome(struct history *h, const struct engine *e, enum hf_subject 
  */
 void history_note(struct history *h, const struct engine *e, const char *name, const char *text,
                   const struct history_when *when);
+
+/* Somebody asked at this node's admin door for more than a look. name: a node's, a VM's, else it is
+ * about the group. Texts are cut to fit. */
+struct history_audit {
+    const char *name;
+    uint32_t uid;
+    int32_t pid;
+    const char *exe, *verb, *why;
+    bool is_granted;
+};
+void history_audit(struct history *h, const struct engine *e, const struct history_audit *what,
+                   const struct history_when *when);
 
 /* ---- and the server reads ---- */
 

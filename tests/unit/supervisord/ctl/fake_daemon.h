@@ -32,7 +32,7 @@ struct fake {
     bool holds_orders;
     uint64_t held_cookie;
     struct hf_event held;
-    unsigned orders_count, blobs_count;
+    unsigned orders_count, blobs_count, audits_count;
     size_t blob_len;
     struct hf_digest blob;
 };
@@ -276,11 +276,25 @@ static inline enum hf_code fake_blob(void *user, const void *bytes, size_t len,
     return HF_OK;
 }
 
+static inline void fake_audit(void *user, const struct history_audit *what)
+{
+    struct fake *fake = (struct fake *)user;
+
+    fake->audits_count++;
+    history_audit(fake->history, fake->engine, what, &fake->when);
+}
+
 /* ---- life ---- */
 
 static inline void fake_open(int listen_fd)
 {
-    struct ctl_ports ports = {&f, fake_watch, fake_unwatch, fake_look, fake_order, fake_blob};
+    struct ctl_ports ports = {.user = &f,
+                              .watch = fake_watch,
+                              .unwatch = fake_unwatch,
+                              .look = fake_look,
+                              .order = fake_order,
+                              .put_blob = fake_blob,
+                              .audit = fake_audit};
     struct hf_group group = a_group(3);
     struct hf_err err;
 
@@ -300,7 +314,7 @@ static inline void fake_open(int listen_fd)
     f.shell.running_text = "group colo {\n}\n";
     f.shell.running_text_len = strlen(f.shell.running_text);
     fake_at(0);
-    ck_assert_int_eq(ctl_server_open(&f.server, listen_fd, NULL, f.history, &ports, &err), HF_OK);
+    ck_assert_int_eq(ctl_server_open(&f.server, listen_fd, f.history, &ports, &err), HF_OK);
 }
 
 static inline void fake_close(void)

@@ -1,12 +1,16 @@
 #include "tests/unit/supervisord/ctl/fake_daemon.h"
 
+#include "supervisord/ctl/role.h"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 
+enum { VIEWER = CTL_MEMBER_VIEWER, OPERATOR = CTL_MEMBER_OPERATOR, ADMIN = CTL_MEMBER_ADMIN };
+
 /* A client of the server: the other end of a socketpair, as door_accept would have admitted it. */
-static int join_as(uid_t uid, bool in_group)
+static int join_as(uid_t uid, uint8_t member)
 {
-    struct door_peer peer = {.pid = 4711, .uid = uid, .gid = 100, .in_group = in_group};
+    struct door_peer peer = {.pid = getpid(), .uid = uid, .gid = 100, .member = member};
     int fds[2];
 
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
@@ -16,7 +20,7 @@ static int join_as(uid_t uid, bool in_group)
 
 static int join(void)
 {
-    return join_as(1000, true);
+    return join_as(1000, VIEWER | ADMIN);
 }
 
 static void say_bytes(int fd, const void *bytes, size_t len, int ride)
@@ -92,6 +96,10 @@ static struct hf_ctl_request order_of(enum hf_order_type type, const char *vm, c
     memset(&request, 0, sizeof request);
     request.verb = HF_CTL_ORDER;
     request.order.type = type;
+    if (type == HF_ORDER_VM_ADD) { /* without these it is no order */
+        strcpy(request.order.def.name, "trade1");
+        request.order.def.memory_mib = 1024;
+    }
     (void)hf_str_copy(request.vm, sizeof request.vm, vm);
     (void)hf_str_copy(request.node, sizeof request.node, node);
     return request;
@@ -344,15 +352,132 @@ START_TEST(a_frozen_node_orders_nothing)
 }
 END_TEST
 
-START_TEST(a_viewer_may_look_and_not_order)
-{
-    int fd = join_as(65534, false);
+/* ---- roles (faults M1) ---- */
 
-    say_verb(fd, HF_CTL_STATUS);
-    ck_assert_int_eq(hear(fd), HF_CTL_OK);
-    ck_assert_int_eq(ask_order(fd, HF_ORDER_DISARM, "", ""), HF_CTL_DENIED);
+static const struct {
+    enum hf_order_type type;
+    uint8_t least; /* the lowest role that may */
+} needs[] = {
+    {HF_ORDER_VM_ADD, OPERATOR},  {HF_ORDER_VM_REMOVE, ADMIN},  {HF_ORDER_VM_START, OPERATOR},
+    {HF_ORDER_VM_STOP, OPERATOR}, {HF_ORDER_VM_MOVE, OPERATOR}, {HF_ORDER_DRAIN, OPERATOR},
+    {HF_ORDER_HOLD, OPERATOR},    {HF_ORDER_UNDRAIN, OPERATOR}, {HF_ORDER_LEAVE, OPERATOR},
+    {HF_ORDER_ARM, ADMIN},        {HF_ORDER_DISARM, ADMIN},     {HF_ORDER_FENCE, ADMIN},
+    {HF_ORDER_CONFIRM, ADMIN},    {HF_ORDER_POWER_ON, ADMIN},
+};
+enum { NEEDS = sizeof needs / sizeof needs[0] };
+_Static_assert(NEEDS == HF_ORDERS - 1, "every order is here");
+
+START_TEST(every_order_has_the_lowest_role_that_may_give_it)
+{
+    struct hf_ctl_request request = order_of(needs[_i].type, "", "");
+
+    ck_assert_int_eq(role_needed(&request),
+                     needs[_i].least == ADMIN ? CTL_ROLE_ADMIN : CTL_ROLE_OPERATOR);
+}
+END_TEST
+
+START_TEST(whoever_lacks_the_role_is_refused_told_and_recorded)
+{
+    static const uint8_t members[] = {VIEWER, OPERATOR, VIEWER | OPERATOR, ADMIN};
+
+    for (unsigned i = 0; i < sizeof members; i++) {
+        int fd = join_as(1000 + i, members[i]);
+        bool may = members[i] >= needs[_i].least;
+
+        say_verb(fd, HF_CTL_CONFIG);
+        ck_assert_int_eq(hear(fd), HF_CTL_OK);
+        ck_assert_int_eq(ask_order(fd, needs[_i].type, "", "") == HF_CTL_DENIED, !may);
+        ck_assert_int_eq(heard("this needs the role"), !may);
+        ck_assert_int_eq(heard(needs[_i].least == ADMIN ? "holdfast-admin" : "holdfast-operator"),
+                         !may);
+        ck_assert_uint_eq(f.audits_count, i + 1);
+        close(fd);
+        fake_turn(0);
+    }
+}
+END_TEST
+
+START_TEST(an_audit_record_tells_who_with_what_and_how_it_went)
+{
+    const struct history_record *told;
+    char self[HISTORY_EXE_MAX + 1] = "";
+    int fd = join_as(1234, OPERATOR);
+
+    ck_assert_int_eq(ask_order(fd, HF_ORDER_FENCE, "", "n2"), HF_CTL_DENIED);
+    told = history_at(f.history, history_newest(f.history));
+    ck_assert_int_eq(told->kind, HISTORY_AUDIT);
+    ck_assert_str_eq(told->who, "uid-1234");
+    ck_assert_int_eq((pid_t)told->pid, getpid());
+    ck_assert_str_eq(told->verb, "fence");
+    ck_assert_str_eq(told->name, "n2");
+    ck_assert(!told->was_applied);
+    ck_assert_int_gt(readlink("/proc/self/exe", self, sizeof self - 1), 0);
+    ck_assert_str_eq(told->exe, self);
+    ck_assert_ptr_nonnull(strstr(told->text, "this needs the role admin"));
     ck_assert_uint_eq(f.orders_count, 0);
+    ck_assert_int_eq(ask_order(fd, HF_ORDER_DRAIN, "", "n2"), HF_CTL_OK);
+    ck_assert_uint_eq(f.audits_count, 2);
+    ck_assert_uint_eq(f.orders_count, 1);
     close(fd);
+}
+END_TEST
+
+START_TEST(who_is_in_no_group_is_sent_away)
+{
+    int fd = join_as(65534, 0);
+
+    ck_assert_int_eq(hear_record(fd), -1);
+    ck_assert_uint_eq(ctl_server_clients(f.server), 0);
+    close(fd);
+    fd = join_as(0, 0); /* root needs none */
+    ck_assert_int_eq(ask_order(fd, HF_ORDER_DISARM, "", ""), HF_CTL_OK);
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_storm_of_refusals_is_counted_and_does_not_wash_the_history_away)
+{
+    uint64_t newest = history_newest(f.history);
+    int fd = join_as(1000, VIEWER);
+
+    for (unsigned i = 0; i < 40; i++)
+        ck_assert_int_eq(ask_order(fd, HF_ORDER_DISARM, "", ""), HF_CTL_DENIED);
+    ck_assert_uint_eq(history_newest(f.history) - newest, 10);
+    fake_at(60);
+    ck_assert_int_eq(ask_order(fd, HF_ORDER_DISARM, "", ""), HF_CTL_DENIED);
+    ck_assert_uint_eq(history_newest(f.history) - newest, 11);
+    ck_assert_ptr_nonnull(strstr(history_at(f.history, newest + 11)->text, "30 refusals before"));
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_flood_of_orders_is_refused_beyond_what_the_history_can_tell)
+{
+    unsigned granted = 0, refused = 0;
+    uint64_t newest = history_newest(f.history);
+
+    for (unsigned i = 0; i < 8; i++) {
+        int fd = join_as(2000 + i, OPERATOR); /* each in its own pace */
+
+        for (unsigned k = 0; k < CTL_REQUESTS_A_SECOND; k++) {
+            if (ask_order(fd, HF_ORDER_UNDRAIN, "", "n2") == HF_CTL_OK)
+                granted++;
+            else
+                refused += heard("too many orders");
+        }
+        close(fd);
+        fake_turn(0);
+    }
+    ck_assert_uint_eq(granted, CTL_ORDERS_BURST);
+    ck_assert_uint_eq(refused, 8 * CTL_REQUESTS_A_SECOND - CTL_ORDERS_BURST);
+    ck_assert_uint_le(history_newest(f.history) - newest, 2 * CTL_ORDERS_BURST + 10);
+    fake_at(1);
+    {
+        int fd = join_as(2000, OPERATOR);
+
+        ck_assert_int_eq(ask_order(fd, HF_ORDER_UNDRAIN, "", "n2"), HF_CTL_OK);
+        close(fd);
+    }
 }
 END_TEST
 
@@ -399,8 +524,6 @@ static struct hf_ctl_request addition(void)
 {
     struct hf_ctl_request request = order_of(HF_ORDER_VM_ADD, "", "");
 
-    strcpy(request.order.def.name, "trade1");
-    request.order.def.memory_mib = 1024;
     request.order.wants_run = true;
     strcpy(request.order.allowed[0], "n1");
     strcpy(request.order.allowed[1], "n3");
@@ -546,7 +669,7 @@ END_TEST
 START_TEST(too_many_requests_a_second_are_dropped)
 {
     unsigned answered = 0;
-    int fd = join();
+    int fd = join_as(_i == 0 ? 0 : 1000, VIEWER);
 
     for (;;) {
         say_verb(fd, HF_CTL_CONFIG);
@@ -559,12 +682,68 @@ START_TEST(too_many_requests_a_second_are_dropped)
 }
 END_TEST
 
+START_TEST(one_user_s_pace_is_one_whatever_number_of_connections_it_takes)
+{
+    unsigned answered = 0;
+
+    for (unsigned i = 0; i < 200; i++) {
+        int fd = join_as(1000, VIEWER);
+
+        say_verb(fd, HF_CTL_CONFIG);
+        answered += hear_record(fd) > 0;
+        close(fd);
+        fake_turn(0);
+    }
+    ck_assert_uint_eq(answered, CTL_REQUESTS_OF_ONE);
+}
+END_TEST
+
+START_TEST(one_user_takes_at_most_its_share_of_the_places)
+{
+    int fds[CTL_CLIENTS_OF_ONE], extra, other;
+
+    for (unsigned i = 0; i < CTL_CLIENTS_OF_ONE; i++)
+        fds[i] = join_as(1000, VIEWER);
+    extra = join_as(1000, VIEWER);
+    ck_assert_int_eq(hear_record(extra), -1);
+    other = join_as(1001, VIEWER);
+    say_verb(other, HF_CTL_CONFIG);
+    ck_assert_int_eq(hear(other), HF_CTL_OK);
+    close(extra);
+    close(other);
+    for (unsigned i = 0; i < CTL_CLIENTS_OF_ONE; i++)
+        close(fds[i]);
+}
+END_TEST
+
+START_TEST(a_higher_role_takes_the_place_of_the_oldest_of_the_lowest)
+{
+    int fds[DOOR_CLIENTS_MAX], admin, viewer;
+
+    for (unsigned i = 0; i < DOOR_CLIENTS_MAX; i++) {
+        fake_at(i == 5 ? 0 : 1);
+        fds[i] = join_as(1000 + i, i == 4 ? OPERATOR : VIEWER);
+    }
+    admin = join_as(500, ADMIN);
+    ck_assert_int_eq(hear_record(fds[5]), -1);
+    ck_assert_int_eq(hear_record(fds[4]), -2);
+    say_verb(admin, HF_CTL_CONFIG);
+    ck_assert_int_eq(hear(admin), HF_CTL_OK);
+    viewer = join_as(501, VIEWER); /* nobody is below a viewer */
+    ck_assert_int_eq(hear_record(viewer), -1);
+    close(viewer);
+    close(admin);
+    for (unsigned i = 0; i < DOOR_CLIENTS_MAX; i++)
+        close(fds[i]);
+}
+END_TEST
+
 START_TEST(one_client_too_many_is_sent_away)
 {
     int fds[DOOR_CLIENTS_MAX], extra;
 
     for (unsigned i = 0; i < DOOR_CLIENTS_MAX; i++)
-        fds[i] = join();
+        fds[i] = join_as(1000 + i, VIEWER | ADMIN);
     extra = join();
     ck_assert_int_eq(hear_record(extra), -1);
     ck_assert_uint_eq(ctl_server_clients(f.server), DOOR_CLIENTS_MAX);
@@ -610,7 +789,12 @@ HF_TEST_MAIN_WITH(
     HF_CASE(an_order_is_answered_when_it_is_applied), HF_CASE(what_is_so_already_is_no_failure),
     HF_CASE(the_group_may_refuse), HF_CASE(a_typing_mistake_is_met_with_the_right_name),
     HF_CASE(an_order_without_its_subject_is_not_sent), HF_CASE(a_frozen_node_orders_nothing),
-    HF_CASE(a_viewer_may_look_and_not_order),
+    HF_LOOP(every_order_has_the_lowest_role_that_may_give_it, 0, NEEDS),
+    HF_LOOP(whoever_lacks_the_role_is_refused_told_and_recorded, 0, NEEDS),
+    HF_CASE(an_audit_record_tells_who_with_what_and_how_it_went),
+    HF_CASE(who_is_in_no_group_is_sent_away),
+    HF_CASE(a_storm_of_refusals_is_counted_and_does_not_wash_the_history_away),
+    HF_CASE(a_flood_of_orders_is_refused_beyond_what_the_history_can_tell),
     HF_CASE(an_order_that_takes_too_long_is_called_queued),
     HF_CASE(a_client_that_leaves_does_not_take_its_order_along),
     HF_CASE(the_xml_is_kept_before_the_vm_is_added),
@@ -620,5 +804,8 @@ HF_TEST_MAIN_WITH(
     HF_CASE(a_mute_client_is_dropped_in_time),
     HF_CASE(a_client_that_does_not_read_is_dropped_and_others_are_served),
     HF_CASE(a_second_request_before_the_answer_is_dropped),
-    HF_CASE(too_many_requests_a_second_are_dropped), HF_CASE(one_client_too_many_is_sent_away),
-    HF_CASE(a_descriptor_nobody_asked_for_is_closed))
+    HF_LOOP(too_many_requests_a_second_are_dropped, 0, 2),
+    HF_CASE(one_user_s_pace_is_one_whatever_number_of_connections_it_takes),
+    HF_CASE(one_user_takes_at_most_its_share_of_the_places),
+    HF_CASE(a_higher_role_takes_the_place_of_the_oldest_of_the_lowest),
+    HF_CASE(one_client_too_many_is_sent_away), HF_CASE(a_descriptor_nobody_asked_for_is_closed))

@@ -159,6 +159,49 @@ START_TEST(members_come_in_by_primary_or_supplementary_group_and_others_do_not)
 }
 END_TEST
 
+START_TEST(a_door_of_several_groups_tells_which_of_them_a_peer_is_in)
+{
+    struct door_groups groups = {.count = 3};
+    gid_t has[2] = {0};
+    struct door_peer peer;
+    struct hf_err err;
+    int listening, fd, status;
+    pid_t child;
+
+    if (geteuid() != 0 || door_group_id("daemon", &groups.gid[0], &err) != HF_OK) {
+        fprintf(stderr, "SKIPPED: identities need root and a group daemon\n");
+        return;
+    }
+    groups.gid[1] = DOOR_NO_GROUP;
+    groups.gid[2] = 5002;
+    has[0] = 5002;
+    has[1] = 5003;
+    ck_assert_int_eq(door_listen(path, NULL, &listening, &err), HF_OK);
+    ck_assert_int_eq(chmod(path, 0666), 0);
+    for (unsigned i = 0; i < 4; i++) { /* root; primary and supplementary; one; none */
+        child = fork();
+        if (child == 0) {
+            gid_t gid = i == 1 ? groups.gid[0] : 4000;
+
+            if (i > 0 && (setgroups(i < 3 ? 2 : 0, has) != 0 || setresgid(gid, gid, gid) != 0 ||
+                          setresuid(4000, 4000, 4000) != 0))
+                _exit(2);
+            _exit(door_connect(path, &fd, &err) == HF_OK ? 0 : 3);
+        }
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_int_eq(status, 0);
+        if (i == 3) {
+            ck_assert_int_eq(door_accept_of(listening, &groups, &fd, &peer, &err), HF_EACCESS);
+            continue;
+        }
+        ck_assert_int_eq(door_accept_of(listening, &groups, &fd, &peer, &err), HF_OK);
+        ck_assert_uint_eq(peer.member, i == 0 ? UINT8_MAX : i == 1 ? 5 : 4);
+        close(fd);
+    }
+    close(listening);
+}
+END_TEST
+
 /* A stranger who could bind in the folder must not be taken for the daemon. */
 START_TEST(a_server_is_believed_only_where_nobody_else_could_bind)
 {
@@ -337,6 +380,7 @@ HF_TEST_MAIN_WITH("door/door", setup, teardown,
                   HF_CASE(a_path_that_does_not_fit_and_a_group_that_does_not_exist_are_refused),
                   HF_CASE(nobody_there_is_told_apart_from_an_error),
                   HF_CASE(members_come_in_by_primary_or_supplementary_group_and_others_do_not),
+                  HF_CASE(a_door_of_several_groups_tells_which_of_them_a_peer_is_in),
                   HF_CASE(a_server_is_believed_only_where_nobody_else_could_bind),
                   HF_CASE(records_keep_their_borders),
                   HF_CASE(an_empty_or_oversize_record_is_not_sent_and_not_taken),
