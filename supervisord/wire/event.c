@@ -242,10 +242,10 @@ static void get_body(struct hf_reader *r, struct hf_event *ev)
         ev->u.beat.heard = fields_get_bool(r);
         return;
     case HF_EV_EXPIRED:
-        ev->u.expired.timer = fields_get_token(r);
+        fields_get_token(r, &ev->u.expired.timer);
         return;
     case HF_EV_DONE:
-        ev->u.done.effect = fields_get_token(r);
+        fields_get_token(r, &ev->u.done.effect);
         ev->u.done.outcome = (enum hf_outcome)hf_get_enum(r, HF_OUTCOMES);
         return;
     case HF_EV_ORDER:

@@ -56,15 +56,12 @@ void fields_put_token(struct hf_writer *w, struct hf_token token)
     hf_put_u32(w, token.nth);
 }
 
-struct hf_token fields_get_token(struct hf_reader *r)
+void fields_get_token(struct hf_reader *r, struct hf_token *token)
 {
-    struct hf_token token;
-
-    token.seq = hf_get_u64(r);
-    token.nth = hf_get_u32(r);
-    if (!hf_token_is(token))
+    token->seq = hf_get_u64(r);
+    token->nth = hf_get_u32(r);
+    if (!hf_token_is(*token))
         r->bad = true;
-    return token;
 }
 
 hf_vm_uid fields_get_uid(struct hf_reader *r)

@@ -26,7 +26,7 @@ hf_node fields_get_node_or_none(struct hf_reader *r);
 
 /* What has no token is no order, and answers none. */
 void fields_put_token(struct hf_writer *w, struct hf_token token);
-struct hf_token fields_get_token(struct hf_reader *r);
+void fields_get_token(struct hf_reader *r, struct hf_token *token);
 
 /* 0 names no VM. */
 hf_vm_uid fields_get_uid(struct hf_reader *r);

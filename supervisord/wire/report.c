@@ -75,7 +75,7 @@ static void put_start(struct hf_writer *w, const struct hf_report *report)
 
 static void get_start(struct hf_reader *r, struct hf_report *report)
 {
-    report->u.start.token = fields_get_token(r);
+    fields_get_token(r, &report->u.start.token);
     report->u.start.uid = fields_get_uid(r);
     report->u.start.start_no = hf_get_u32(r);
     report->u.start.deadline_ms = fields_get_positive(r);
@@ -98,7 +98,7 @@ static void put_stop(struct hf_writer *w, const struct hf_report *report)
 
 static void get_stop(struct hf_reader *r, struct hf_report *report)
 {
-    report->u.stop.token = fields_get_token(r);
+    fields_get_token(r, &report->u.stop.token);
     report->u.stop.uid = fields_get_uid(r);
     report->u.stop.start_no = hf_get_u32(r);
     report->u.stop.grace_ms = hf_get_u32(r);
@@ -168,7 +168,7 @@ static void put_done(struct hf_writer *w, const struct hf_report *report)
 
 static void get_done(struct hf_reader *r, struct hf_report *report)
 {
-    report->u.done.token = fields_get_token(r);
+    fields_get_token(r, &report->u.done.token);
     report->u.done.outcome = (enum hf_outcome)hf_get_enum(r, HF_OUTCOMES);
     report->u.done.took_ms = hf_get_u32(r);
     hf_get_str(r, report->u.done.why, sizeof report->u.done.why);
@@ -183,7 +183,7 @@ static void put_progress(struct hf_writer *w, const struct hf_report *report)
 
 static void get_progress(struct hf_reader *r, struct hf_report *report)
 {
-    report->u.progress.token = fields_get_token(r);
+    fields_get_token(r, &report->u.progress.token);
     report->u.progress.phase = (enum hf_progress)fields_get_enum_from_1(r, HF_PROGRESS_KINDS);
     report->u.progress.pid = hf_get_u32(r);
 }
@@ -255,7 +255,7 @@ static void put_fence(struct hf_writer *w, const struct hf_report *report)
 
 static void get_fence(struct hf_reader *r, struct hf_report *report)
 {
-    report->u.fence.token = fields_get_token(r);
+    fields_get_token(r, &report->u.fence.token);
     report->u.fence.level = hf_get_enum(r, HF_FENCE_LEVELS_MAX);
     report->u.fence.power_on = fields_get_bool(r);
     report->u.fence.deadline_ms = fields_get_positive(r);
@@ -269,7 +269,7 @@ static void put_drop(struct hf_writer *w, const struct hf_report *report)
 
 static void get_drop(struct hf_reader *r, struct hf_report *report)
 {
-    report->u.drop.token = fields_get_token(r);
+    fields_get_token(r, &report->u.drop.token);
 }
 
 static void put_lease(struct hf_writer *w, const struct hf_report *report)
