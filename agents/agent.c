@@ -32,7 +32,7 @@ struct agent {
     uint32_t backoff_ms;
     hf_time connected_at, retry_at, notify_at;
     struct agent_health health;
-    struct outbox outbox;
+    struct agent_outbox outbox;
 };
 
 /* ---- descriptors ---- */
@@ -101,7 +101,7 @@ static void try_connect(struct agent *agent, hf_time now)
     agent->was_told_lost = false;
     agent->health.connects++;
     hf_info("daemon: connected at %s", agent->setup.door);
-    outbox_reconnected(&agent->outbox);
+    agent_outbox_reconnected(&agent->outbox);
     agent->setup.calls->joined(agent->setup.user, now);
 }
 
@@ -116,7 +116,7 @@ static void receive(struct agent *agent, hf_time now)
     for (int i = 0; i < ROUND_RECORDS && agent->door_fd >= 0; i++) {
         enum hf_code code;
 
-        if (!outbox_has_room(&agent->outbox))
+        if (!agent_outbox_has_room(&agent->outbox))
             return;
         code = door_receive(agent->door_fd, bytes, sizeof bytes, &len, &ride, &err);
         if (code == HF_EAGAIN)
@@ -132,7 +132,7 @@ static void receive(struct agent *agent, hf_time now)
             return;
         }
         if (report.kind == HF_REPORT_DROP)
-            outbox_forget(&agent->outbox, report.u.drop.token);
+            agent_outbox_forget(&agent->outbox, report.u.drop.token);
         agent->setup.calls->told(agent->setup.user, &report, ride, now);
     }
 }
@@ -143,7 +143,7 @@ static void send_waiting(struct agent *agent, hf_time now)
     const uint8_t *bytes;
     size_t len;
 
-    while (agent->door_fd >= 0 && (bytes = outbox_next(&agent->outbox, &len)) != NULL) {
+    while (agent->door_fd >= 0 && (bytes = agent_outbox_next(&agent->outbox, &len)) != NULL) {
         enum hf_code code = door_send(agent->door_fd, bytes, len, -1, &err);
 
         agent->is_blocked = code == HF_EAGAIN;
@@ -153,7 +153,7 @@ static void send_waiting(struct agent *agent, hf_time now)
             lose(agent, now, err.text);
             return;
         }
-        outbox_sent(&agent->outbox);
+        agent_outbox_sent(&agent->outbox);
     }
 }
 
@@ -161,7 +161,7 @@ static void send_waiting(struct agent *agent, hf_time now)
  * socket if something waits. */
 static void set_interest(struct agent *agent)
 {
-    uint32_t wanted = (outbox_has_room(&agent->outbox) ? (uint32_t)EPOLLIN : 0u) |
+    uint32_t wanted = (agent_outbox_has_room(&agent->outbox) ? (uint32_t)EPOLLIN : 0u) |
                       (agent->is_blocked ? (uint32_t)EPOLLOUT : 0u);
     struct epoll_event ev = {.events = wanted, .data = {.fd = agent->door_fd}};
 
@@ -287,7 +287,7 @@ enum hf_code agent_open(struct agent **agent, const struct agent_setup *setup, s
     a->setup = *setup;
     a->door_fd = -1;
     a->backoff_ms = BACKOFF_MS_MIN;
-    outbox_init(&a->outbox);
+    agent_outbox_init(&a->outbox);
     a->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     a->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (a->epoll_fd < 0 || a->timer_fd < 0)
@@ -316,13 +316,13 @@ void agent_close(struct agent *agent)
 
 void agent_put(struct agent *agent, const struct hf_report *report)
 {
-    if (!outbox_put(&agent->outbox, report))
+    if (!agent_outbox_put(&agent->outbox, report))
         hf_error("agent: no room for a report of kind %d", (int)report->kind);
 }
 
 bool agent_repeat(struct agent *agent, struct hf_token token)
 {
-    return outbox_repeat(&agent->outbox, token);
+    return agent_outbox_repeat(&agent->outbox, token);
 }
 
 bool agent_is_connected(const struct agent *agent)

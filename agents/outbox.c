@@ -4,12 +4,13 @@
 
 #include "supervisord/base/assert.h"
 
-void outbox_init(struct outbox *box)
+void agent_outbox_init(struct agent_outbox *box)
 {
     memset(box, 0, sizeof *box);
 }
 
-static void fill(struct outbox *box, struct outbox_small *small, const struct hf_report *report)
+static void fill(struct agent_outbox *box, struct agent_outbox_small *small,
+                 const struct hf_report *report)
 {
     uint8_t bytes[HF_REPORT_BYTES_MAX];
     size_t len = report_encode(report, bytes);
@@ -22,12 +23,12 @@ static void fill(struct outbox *box, struct outbox_small *small, const struct hf
 }
 
 /* The VM's own slot, else an empty one, else NULL. */
-static struct outbox_small *slot_of_vm(struct outbox *box, hf_vm_uid uid)
+static struct agent_outbox_small *slot_of_vm(struct agent_outbox *box, hf_vm_uid uid)
 {
-    struct outbox_small *empty = NULL;
+    struct agent_outbox_small *empty = NULL;
 
     for (size_t i = 0; i < HF_VMS_MAX; i++) {
-        struct outbox_small *small = &box->vm[i];
+        struct agent_outbox_small *small = &box->vm[i];
 
         if (small->at != 0 && small->uid == uid)
             return small;
@@ -37,7 +38,7 @@ static struct outbox_small *slot_of_vm(struct outbox *box, hf_vm_uid uid)
     return empty;
 }
 
-static struct outbox_small *find_done(struct outbox *box, struct hf_token token)
+static struct agent_outbox_small *find_done(struct agent_outbox *box, struct hf_token token)
 {
     for (size_t i = 0; i < OUTBOX_DONE_MAX; i++) {
         if (box->done[i].at != 0 && hf_token_same(box->done[i].token, token))
@@ -47,12 +48,12 @@ static struct outbox_small *find_done(struct outbox *box, struct hf_token token)
 }
 
 /* An empty slot, else the one whose record was sent longest ago, else NULL. */
-static const struct outbox_small *room_for_done(const struct outbox *box)
+static const struct agent_outbox_small *room_for_done(const struct agent_outbox *box)
 {
-    const struct outbox_small *oldest = NULL;
+    const struct agent_outbox_small *oldest = NULL;
 
     for (size_t i = 0; i < OUTBOX_DONE_MAX; i++) {
-        const struct outbox_small *small = &box->done[i];
+        const struct agent_outbox_small *small = &box->done[i];
 
         if (small->at == 0)
             return small;
@@ -62,12 +63,12 @@ static const struct outbox_small *room_for_done(const struct outbox *box)
     return oldest;
 }
 
-static bool put_done(struct outbox *box, const struct hf_report *report)
+static bool put_done(struct agent_outbox *box, const struct hf_report *report)
 {
-    struct outbox_small *small = find_done(box, report->u.done.token);
+    struct agent_outbox_small *small = find_done(box, report->u.done.token);
 
     if (small == NULL) {
-        const struct outbox_small *room = room_for_done(box);
+        const struct agent_outbox_small *room = room_for_done(box);
 
         if (room == NULL)
             return false;
@@ -78,9 +79,9 @@ static bool put_done(struct outbox *box, const struct hf_report *report)
     return true;
 }
 
-static void put_progress(struct outbox *box, const struct hf_report *report)
+static void put_progress(struct agent_outbox *box, const struct hf_report *report)
 {
-    struct outbox_small *pick = &box->progress[0];
+    struct agent_outbox_small *pick = &box->progress[0];
 
     for (size_t i = 0; i < OUTBOX_PROGRESS_MAX; i++) {
         if (box->progress[i].at < pick->at)
@@ -91,9 +92,9 @@ static void put_progress(struct outbox *box, const struct hf_report *report)
     fill(box, pick, report);
 }
 
-static bool put_vm(struct outbox *box, const struct hf_report *report)
+static bool put_vm(struct agent_outbox *box, const struct hf_report *report)
 {
-    struct outbox_small *small = slot_of_vm(box, report->u.vm.uid);
+    struct agent_outbox_small *small = slot_of_vm(box, report->u.vm.uid);
 
     if (small == NULL)
         return false;
@@ -102,7 +103,7 @@ static bool put_vm(struct outbox *box, const struct hf_report *report)
     return true;
 }
 
-bool outbox_put(struct outbox *box, const struct hf_report *report)
+bool agent_outbox_put(struct agent_outbox *box, const struct hf_report *report)
 {
     switch (report->kind) {
     case HF_REPORT_HOST:
@@ -129,6 +130,11 @@ bool outbox_put(struct outbox *box, const struct hf_report *report)
     case HF_REPORT_ASK:
     case HF_REPORT_FENCE:
     case HF_REPORT_DROP:
+    case HF_REPORT_WATCHDOG:
+    case HF_REPORT_TESTED:
+    case HF_REPORT_LEASE:
+    case HF_REPORT_TEST:
+    case HF_REPORT_SELF_STOP:
     case HF_REPORT_KINDS:
         break;
     }
@@ -136,8 +142,8 @@ bool outbox_put(struct outbox *box, const struct hf_report *report)
     return false;
 }
 
-static void consider(const struct outbox_small *small, size_t count,
-                     const struct outbox_small **best)
+static void consider(const struct agent_outbox_small *small, size_t count,
+                     const struct agent_outbox_small **best)
 {
     for (size_t i = 0; i < count; i++) {
         if (small[i].at != 0 && !small[i].is_sent && (*best == NULL || small[i].at < (*best)->at))
@@ -146,9 +152,9 @@ static void consider(const struct outbox_small *small, size_t count,
 }
 
 /* The small record that waits longest; NULL when the inventory or nothing comes before it. */
-static const struct outbox_small *first_small(const struct outbox *box)
+static const struct agent_outbox_small *first_small(const struct agent_outbox *box)
 {
-    const struct outbox_small *best = NULL;
+    const struct agent_outbox_small *best = NULL;
 
     consider(&box->host, 1, &best);
     consider(&box->watch, 1, &best);
@@ -160,9 +166,9 @@ static const struct outbox_small *first_small(const struct outbox *box)
     return best;
 }
 
-const uint8_t *outbox_next(const struct outbox *box, size_t *len)
+const uint8_t *agent_outbox_next(const struct agent_outbox *box, size_t *len)
 {
-    const struct outbox_small *small = first_small(box);
+    const struct agent_outbox_small *small = first_small(box);
 
     *len = 0;
     if (small != NULL) {
@@ -175,9 +181,9 @@ const uint8_t *outbox_next(const struct outbox *box, size_t *len)
     return box->inventory;
 }
 
-void outbox_sent(struct outbox *box)
+void agent_outbox_sent(struct agent_outbox *box)
 {
-    const struct outbox_small *first = first_small(box);
+    const struct agent_outbox_small *first = first_small(box);
 
     if (first == NULL) {
         box->inventory_at = 0;
@@ -189,19 +195,19 @@ void outbox_sent(struct outbox *box)
             return;
         }
     }
-    ((struct outbox_small *)(uintptr_t)first)->at = 0; /* *box is ours to change */
+    ((struct agent_outbox_small *)(uintptr_t)first)->at = 0; /* *box is ours to change */
 }
 
-void outbox_reconnected(struct outbox *box)
+void agent_outbox_reconnected(struct agent_outbox *box)
 {
     box->inventory_at = 0;
     for (size_t i = 0; i < OUTBOX_DONE_MAX; i++)
         box->done[i].is_sent = false;
 }
 
-bool outbox_repeat(struct outbox *box, struct hf_token token)
+bool agent_outbox_repeat(struct agent_outbox *box, struct hf_token token)
 {
-    struct outbox_small *small = find_done(box, token);
+    struct agent_outbox_small *small = find_done(box, token);
 
     if (small == NULL)
         return false;
@@ -210,15 +216,15 @@ bool outbox_repeat(struct outbox *box, struct hf_token token)
     return true;
 }
 
-void outbox_forget(struct outbox *box, struct hf_token token)
+void agent_outbox_forget(struct agent_outbox *box, struct hf_token token)
 {
-    struct outbox_small *small = find_done(box, token);
+    struct agent_outbox_small *small = find_done(box, token);
 
     if (small != NULL)
         small->at = 0;
 }
 
-bool outbox_has_room(const struct outbox *box)
+bool agent_outbox_has_room(const struct agent_outbox *box)
 {
     return room_for_done(box) != NULL;
 }

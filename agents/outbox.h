@@ -14,48 +14,48 @@
 #include "supervisord/wire/report.h"
 
 enum {
-    OUTBOX_SMALL_BYTES = 224,          /* the longest result: 20 bytes and a reason */
-    OUTBOX_DONE_MAX = HF_EFFECTS_MAX,  /* every order a group can have in flight */
-    OUTBOX_PROGRESS_MAX = 64,          /* for people: the oldest unsent one gives way, counted */
+    OUTBOX_SMALL_BYTES = 224,         /* the longest result: 20 bytes and a reason */
+    OUTBOX_DONE_MAX = HF_EFFECTS_MAX, /* every order a group can have in flight */
+    OUTBOX_PROGRESS_MAX = 64,         /* for people: the oldest unsent one gives way, counted */
 };
 
-struct outbox_small {
-    uint64_t at;             /* place in the order; 0 = empty */
-    bool is_sent;            /* results only: kept, not waiting */
-    hf_vm_uid uid;           /* VM only */
-    struct hf_token token;   /* results only */
+struct agent_outbox_small {
+    uint64_t at;           /* place in the order; 0 = empty */
+    bool is_sent;          /* results only: kept, not waiting */
+    hf_vm_uid uid;         /* VM only */
+    struct hf_token token; /* results only */
     uint8_t len;
     uint8_t bytes[OUTBOX_SMALL_BYTES];
 };
 
-struct outbox {
+struct agent_outbox {
     uint64_t at_last;
-    uint64_t dropped;        /* progress lost to the bound */
-    struct outbox_small host, watch;
-    struct outbox_small vm[HF_VMS_MAX];
-    struct outbox_small done[OUTBOX_DONE_MAX];
-    struct outbox_small progress[OUTBOX_PROGRESS_MAX];
+    uint64_t dropped; /* progress lost to the bound */
+    struct agent_outbox_small host, watch;
+    struct agent_outbox_small vm[HF_VMS_MAX];
+    struct agent_outbox_small done[OUTBOX_DONE_MAX];
+    struct agent_outbox_small progress[OUTBOX_PROGRESS_MAX];
     uint64_t inventory_at;
     size_t inventory_len;
     uint8_t inventory[HF_REPORT_BYTES_MAX];
 };
 
-void outbox_init(struct outbox *box);
+void agent_outbox_init(struct agent_outbox *box);
 /* Take a report of the agent -> daemon kinds (not HELLO, which opens a connection). False: a result
- * or a VM found no room; impossible while the owner heeds outbox_has_room. */
-bool outbox_put(struct outbox *box, const struct hf_report *report);
+ * or a VM found no room; impossible while the owner heeds agent_outbox_has_room. */
+bool agent_outbox_put(struct agent_outbox *box, const struct hf_report *report);
 /* The record to send next, or NULL. Valid until the next call. */
-const uint8_t *outbox_next(const struct outbox *box, size_t *len);
-/* The record outbox_next returned is in the peer's socket. */
-void outbox_sent(struct outbox *box);
+const uint8_t *agent_outbox_next(const struct agent_outbox *box, size_t *len);
+/* The record agent_outbox_next returned is in the peer's socket. */
+void agent_outbox_sent(struct agent_outbox *box);
 /* A new connection: all kept results wait again. The inventory does not survive: it was complete
  * against the list of a daemon that is gone. */
-void outbox_reconnected(struct outbox *box);
+void agent_outbox_reconnected(struct agent_outbox *box);
 /* Is there a kept result of this order? Then it waits for sending again. */
-bool outbox_repeat(struct outbox *box, struct hf_token token);
+bool agent_outbox_repeat(struct agent_outbox *box, struct hf_token token);
 /* The daemon does not want this order's result any more. */
-void outbox_forget(struct outbox *box, struct hf_token token);
+void agent_outbox_forget(struct agent_outbox *box, struct hf_token token);
 /* Room for one more order's result: take no order from the daemon without it. */
-bool outbox_has_room(const struct outbox *box);
+bool agent_outbox_has_room(const struct agent_outbox *box);
 
 #endif

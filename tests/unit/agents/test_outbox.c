@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-static struct outbox box;
+static struct agent_outbox box;
 
 static void setup(void)
 {
-    outbox_init(&box);
+    agent_outbox_init(&box);
 }
 
 static bool put_vm(hf_vm_uid uid, enum hf_seen seen)
@@ -17,7 +17,7 @@ static bool put_vm(hf_vm_uid uid, enum hf_seen seen)
 
     r.u.vm.uid = uid;
     r.u.vm.seen = seen;
-    return outbox_put(&box, &r);
+    return agent_outbox_put(&box, &r);
 }
 
 static bool put_done(uint64_t seq)
@@ -26,7 +26,7 @@ static bool put_done(uint64_t seq)
 
     r.u.done.token = (struct hf_token){seq, 1};
     memset(r.u.done.why, 'x', HF_REASON_MAX); /* the longest there is */
-    return outbox_put(&box, &r);
+    return agent_outbox_put(&box, &r);
 }
 
 static bool put_inventory(uint16_t count)
@@ -36,7 +36,7 @@ static bool put_inventory(uint16_t count)
     r.u.inventory.count = count;
     for (uint16_t i = 0; i < count; i++)
         r.u.inventory.vm[i].uid = i + 1u;
-    return outbox_put(&box, &r);
+    return agent_outbox_put(&box, &r);
 }
 
 /* The next report, taken as sent; kind 0: none. */
@@ -45,12 +45,12 @@ static struct hf_report take(void)
     struct hf_report r = {.kind = (enum hf_report_kind)0};
     struct hf_err err;
     size_t len;
-    const uint8_t *bytes = outbox_next(&box, &len);
+    const uint8_t *bytes = agent_outbox_next(&box, &len);
 
     if (bytes == NULL)
         return r;
     ck_assert_int_eq(report_decode(bytes, len, &r, &err), HF_OK);
-    outbox_sent(&box);
+    agent_outbox_sent(&box);
     return r;
 }
 
@@ -79,12 +79,12 @@ START_TEST(results_are_told_again_on_every_connection_until_they_are_dropped)
     ck_assert_uint_eq(take().u.done.token.seq, 1);
     ck_assert_uint_eq(take().u.done.token.seq, 2);
     ck_assert_int_eq(take().kind, 0);
-    outbox_forget(&box, (struct hf_token){1, 1});
-    outbox_reconnected(&box);
+    agent_outbox_forget(&box, (struct hf_token){1, 1});
+    agent_outbox_reconnected(&box);
     ck_assert_uint_eq(take().u.done.token.seq, 2);
     ck_assert_int_eq(take().kind, 0);
-    ck_assert(outbox_repeat(&box, (struct hf_token){2, 1}));
-    ck_assert(!outbox_repeat(&box, (struct hf_token){1, 1}));
+    ck_assert(agent_outbox_repeat(&box, (struct hf_token){2, 1}));
+    ck_assert(!agent_outbox_repeat(&box, (struct hf_token){1, 1}));
     ck_assert_uint_eq(take().u.done.token.seq, 2);
 }
 END_TEST
@@ -93,7 +93,7 @@ START_TEST(an_inventory_dies_with_the_list_it_was_complete_against)
 {
     ck_assert(put_inventory(3));
     ck_assert(put_vm(9, HF_SEEN_CRASHED));
-    outbox_reconnected(&box);
+    agent_outbox_reconnected(&box);
     ck_assert_uint_eq(take().u.vm.uid, 9);
     ck_assert_int_eq(take().kind, 0);
 }
@@ -102,13 +102,13 @@ END_TEST
 START_TEST(unsent_results_are_never_given_up_for_new_ones)
 {
     for (uint64_t i = 1; i <= OUTBOX_DONE_MAX; i++) {
-        ck_assert(outbox_has_room(&box));
+        ck_assert(agent_outbox_has_room(&box));
         ck_assert(put_done(i));
     }
-    ck_assert(!outbox_has_room(&box));
+    ck_assert(!agent_outbox_has_room(&box));
     ck_assert(!put_done(9999));
     ck_assert_uint_eq(take().u.done.token.seq, 1);
-    ck_assert(outbox_has_room(&box));
+    ck_assert(agent_outbox_has_room(&box));
     ck_assert(put_done(9999)); /* in the place of the one that was sent */
     for (uint64_t i = 2; i <= OUTBOX_DONE_MAX; i++)
         ck_assert_uint_eq(take().u.done.token.seq, i);
@@ -123,7 +123,7 @@ START_TEST(progress_gives_way_and_is_counted)
     r.u.progress.phase = HF_PROGRESS_RESUMED;
     for (uint64_t i = 1; i <= OUTBOX_PROGRESS_MAX + 5; i++) {
         r.u.progress.token = (struct hf_token){i, 1};
-        ck_assert(outbox_put(&box, &r));
+        ck_assert(agent_outbox_put(&box, &r));
     }
     ck_assert_uint_eq(box.dropped, 5);
     ck_assert_uint_eq(take().u.progress.token.seq, 6);
