@@ -11,6 +11,8 @@
 
 #include "supervisord/act/act.h"
 #include "supervisord/act/agents.h"
+#include "supervisord/act/lease.h"
+#include "supervisord/act/paths.h"
 #include "supervisord/base/clock.h"
 #include "supervisord/base/err.h"
 #include "supervisord/cluster/blobs.h"
@@ -25,9 +27,11 @@
 enum {
     DAEMON_WATCHES_MAX = 128, /* both doors' clients, agents, and our own */
     DAEMON_EVENTS_MAX = 1024, /* as many as the replica's outbox takes */
-    DAEMON_SIDES_MAX = 128,  /* phases of orders waiting for room in flight; then the oldest goes */
+    DAEMON_SIDES_MAX = 128, /* phases of orders waiting for room in flight; then the oldest goes */
     DAEMON_EFFECT_WAIT_MS = 50, /* a stream without end must not hold orders for ever */
-    DAEMON_SIDE_BYTES = 320, /* the longest one: an outcome with its words */
+    DAEMON_SIDE_BYTES = 320,    /* the longest one: an outcome with its words */
+    DAEMON_HOLD_MS = 30000,     /* an upgrade takes seconds; the policy's hold_max bounds it */
+    DAEMON_LEAVE_MS = 1500,     /* to be put on hold by the group; then it goes without */
 };
 
 struct daemon_options {
@@ -88,6 +92,10 @@ struct daemon {
     struct blobs *blobs;
     struct agents *agents;
     struct act *act;
+    struct lease lease;
+    struct paths paths;
+    bool is_stopping;
+    hf_time stop_at; /* told to stop: the group is asked to hold first; 0 = not */
     struct history *history;
     struct ctl_server *ctl;
     enum replica_phase phase;
@@ -135,11 +143,18 @@ void daemon_flush(struct daemon *d, hf_time now);
 void daemon_named(struct daemon *d, hf_time now);
 const void *daemon_content(const struct daemon *d, const struct hf_digest *digest, size_t *len);
 void daemon_now(struct history_when *when);
+/* The watchdog's side learns what has become of the group. */
+void daemon_lease(struct daemon *d, hf_time now);
+/* Told to stop: if VMs may run here, the group is asked to put up with our absence first. True: go
+ * now. */
+bool daemon_may_stop(struct daemon *d, hf_time now);
 /* The cluster file may have changed on disk. */
 void daemon_reread(struct daemon *d, hf_time now);
 
 /* daemon_node.c: the agents' and the operator's side */
 void daemon_act_ports(struct daemon *d, struct act_ports *ports);
+void daemon_lease_ports(struct daemon *d, struct lease_ports *ports);
+void daemon_paths_ports(struct daemon *d, struct paths_ports *ports);
 void daemon_agents_ports(struct daemon *d, struct agents_ports *ports);
 void daemon_ctl_ports(struct daemon *d, struct ctl_ports *ports);
 

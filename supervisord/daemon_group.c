@@ -39,6 +39,8 @@ static void stepped(void *user, const struct engine *e, const struct hf_event *e
     history_step(d->history, e, ev, out, &when);
     daemon_log_changes(e, d->history, ev, out);
     act_stepped(d->act, ev, out, when.boot);
+    if (ev->type == HF_EV_MEMBERS)
+        paths_group(&d->paths, true, when.boot);
     if (out->applied && names_contents(ev))
         daemon_named(d, when.boot);
     if (is_mine && cookie != 0)
@@ -74,6 +76,14 @@ static void replaced(void *user, const struct engine *e)
     compare_config(d, when.boot);
 }
 
+static void perform(struct daemon *d, const struct hf_effect *fx, hf_time now)
+{
+    if (fx->type == HF_FX_HOLD || fx->type == HF_FX_DISARM)
+        lease_effect(&d->lease, fx, now);
+    else
+        act_effect(d->act, fx, now);
+}
+
 /* What is still wanted: a message behind the one that allowed it may have taken it back. */
 static void flush_effects(struct daemon *d, hf_time now)
 {
@@ -82,7 +92,7 @@ static void flush_effects(struct daemon *d, hf_time now)
     d->effects_count = 0;
     for (unsigned i = 0; i < count; i++)
         if (engine_is_live(replica_engine(d->replica), d->effects[i].token))
-            act_effect(d->act, &d->effects[i], now);
+            perform(d, &d->effects[i], now);
 }
 
 static bool may_flush_effects(const struct daemon *d, hf_time now)
@@ -151,8 +161,10 @@ static void phase(void *user, enum replica_phase was, enum replica_phase now, co
     hf_log(level, "node=%s %s -> %s: %s", d->self->name, phase_name(was), phase_name(now), why);
     (void)snprintf(text, sizeof text, "%s -> %s: %.150s", phase_name(was), phase_name(now), why);
     history_note(d->history, replica_engine(d->replica), d->self->name, text, &when);
-    if (now != REPLICA_SYNCED)
+    if (now != REPLICA_SYNCED) {
         act_apart(d->act);
+        paths_group(&d->paths, false, when.boot);
+    }
 }
 
 static hf_node node_of(const struct daemon *d, uint32_t nodeid)
@@ -381,6 +393,64 @@ void daemon_blobs_ports(struct daemon *d, struct blobs_ports *ports)
 {
     *ports = (struct blobs_ports){d, blobs_side_port, blobs_keep_port, blobs_forget_port,
                                   blobs_arrived_port};
+}
+
+/* ---- the watchdog ---- */
+
+void daemon_lease(struct daemon *d, hf_time now)
+{
+    struct replica_view view = replica_look(d->replica);
+    bool is_fit = d->link_fit && !d->file_differs && !d->file_bad;
+
+    lease_echoed(&d->lease, view.newest_echoed, now);
+    if (d->lease.is_synced != (view.phase == REPLICA_SYNCED) || d->lease.is_fit != is_fit)
+        lease_group(&d->lease, view.phase == REPLICA_SYNCED, is_fit, now);
+    else
+        lease_turn(&d->lease, now);
+}
+
+static bool may_run_vms(const struct engine *e, hf_node self)
+{
+    for (uint16_t i = 0; i < HF_VMS_MAX; i++) {
+        struct hf_vm_view vm = engine_vm(e, (hf_vm){i});
+
+        if (vm.is_used && hf_nodes_has(vm.possible, self))
+            return true;
+    }
+    return false;
+}
+
+static bool ask_to_hold(struct daemon *d)
+{
+    const struct engine *e = replica_engine(d->replica);
+    hf_node self = node_of(d, d->self->nodeid);
+    struct hf_event ev;
+    struct hf_err err;
+
+    if (replica_look(d->replica).phase != REPLICA_SYNCED || !hf_node_is(self) ||
+        !may_run_vms(e, self))
+        return false;
+    memset(&ev, 0, sizeof ev);
+    ev.type = HF_EV_ORDER;
+    ev.u.order.type = HF_ORDER_HOLD;
+    ev.u.order.node = self;
+    ev.u.order.ms = DAEMON_HOLD_MS;
+    ev.u.order.def.preferred = HF_NO_NODE;
+    (void)hf_str_copy(ev.u.order.who, sizeof ev.u.order.who, "holdfastd");
+    (void)hf_str_copy(ev.u.order.reason, sizeof ev.u.order.reason, "told to stop");
+    return daemon_submit(d, &ev, 0, &err) == HF_OK;
+}
+
+bool daemon_may_stop(struct daemon *d, hf_time now)
+{
+    bool is_held = now.ns < d->lease.hold_until.ns;
+
+    if (is_held || hf_time_reached(now, d->stop_at))
+        return true;
+    if (d->is_stopping)
+        return false; /* asked: until the answer, or stop_at */
+    d->is_stopping = true;
+    return !ask_to_hold(d);
 }
 
 /* ---- the file on disk ---- */

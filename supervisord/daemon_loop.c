@@ -23,6 +23,10 @@ static hf_time next_deadline(const struct daemon *d)
 
     next = earlier(next, link_deadline(d->link));
     next = earlier(next, act_deadline(d->act));
+    next = earlier(next, lease_deadline(&d->lease));
+    next = earlier(next, paths_deadline(&d->paths));
+    if (d->stop_at.ns != 0)
+        next = earlier(next, d->stop_at);
     next = earlier(next, agents_deadline(d->agents));
     next = earlier(next, blobs_deadline(d->blobs));
     return earlier(next, ctl_server_deadline(d->ctl));
@@ -57,6 +61,9 @@ static void tick_all(struct daemon *d, hf_time now)
     }
     if (hf_time_reached(now, act_deadline(d->act)))
         act_tick(d->act, now);
+    daemon_lease(d, now);
+    if (hf_time_reached(now, paths_deadline(&d->paths)))
+        paths_turn(&d->paths, now);
     if (hf_time_reached(now, agents_deadline(d->agents)))
         agents_tick(d->agents, now);
     daemon_flush(d, now);
@@ -87,6 +94,8 @@ static void end_turn(struct daemon *d)
     tick_all(d, now);
     ctl_server_news(d->ctl, now);
     follow_link(d);
+    if (d->stop_at.ns != 0 && daemon_may_stop(d, now))
+        qb_loop_stop(d->loop);
     set_timer(d);
 }
 
@@ -103,7 +112,9 @@ static void signal_ready(struct daemon *d)
         }
         hf_info("signal %u from pid %u: leaving the group, VMs run on", info.ssi_signo,
                 info.ssi_pid);
-        qb_loop_stop(d->loop);
+        if (d->stop_at.ns != 0)
+            qb_loop_stop(d->loop); /* told twice: at once */
+        d->stop_at = hf_time_add_ms(hf_clock_now(), DAEMON_LEAVE_MS);
     }
 }
 

@@ -1,9 +1,12 @@
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "supervisord/base/log.h"
 #include "supervisord/base/str.h"
 #include "supervisord/daemon.h"
+#include "supervisord/door/door.h"
+#include "supervisord/model/names.h"
 
 /* ---- act ---- */
 
@@ -44,7 +47,7 @@ static void about(const struct hf_effect *order, struct side_message *m)
 
     t->token = order->token;
     t->node = HF_NO_NODE;
-    if (order->type == HF_FX_FENCE) {
+    if (order->type == HF_FX_FENCE || order->type == HF_FX_POWER_ON) {
         t->subject = HF_SUBJECT_NODE;
         t->node = order->u.fence.target;
     } else {
@@ -100,7 +103,12 @@ static void agents_joined(void *user, enum hf_agent_kind kind, hf_time now)
 {
     struct daemon *d = user;
 
-    act_agent_joined(d->act, kind, now);
+    if (kind == HF_AGENT_FEEDER)
+        lease_feeder(&d->lease, true, now);
+    else
+        act_agent_joined(d->act, kind, now);
+    if (kind == HF_AGENT_FENCE)
+        paths_runner(&d->paths, true, now);
 }
 
 static void agents_changed(void *user, enum hf_agent_kind kind, hf_time now)
@@ -108,6 +116,12 @@ static void agents_changed(void *user, enum hf_agent_kind kind, hf_time now)
     struct daemon *d = user;
     struct agents_view view = agents_look(d->agents, kind);
 
+    if (kind == HF_AGENT_FEEDER) {
+        lease_feeder(&d->lease, view.is_connected, now);
+        return;
+    }
+    if (kind == HF_AGENT_FENCE)
+        paths_runner(&d->paths, view.is_connected, now);
     act_agent_changed(d->act, kind, view.is_connected, view.is_fresh, now);
 }
 
@@ -116,7 +130,12 @@ static void agents_told(void *user, enum hf_agent_kind kind, const struct hf_rep
 {
     struct daemon *d = user;
 
-    act_told(d->act, kind, report, now);
+    if (kind == HF_AGENT_FEEDER && report->kind == HF_REPORT_WATCHDOG)
+        lease_told(&d->lease, report, now);
+    else if (kind == HF_AGENT_FENCE && report->kind == HF_REPORT_TESTED)
+        paths_told(&d->paths, report, now);
+    else
+        act_told(d->act, kind, report, now);
 }
 
 static void agents_ask(void *user, hf_time now)
@@ -131,6 +150,69 @@ void daemon_agents_ports(struct daemon *d, struct agents_ports *ports)
 {
     *ports = (struct agents_ports){
         d, agents_watch, any_unwatch, agents_joined, agents_changed, agents_told, agents_ask};
+}
+
+/* ---- the watchdog and the fence paths ---- */
+
+static bool lease_tell(void *user, enum hf_agent_kind kind, const struct hf_report *report)
+{
+    struct daemon *d = user;
+
+    return agents_tell(d->agents, kind, report, -1);
+}
+
+static bool paths_tell(void *user, const struct hf_report *report)
+{
+    struct daemon *d = user;
+    const struct engine *e = replica_engine(d->replica);
+    const void *text;
+    size_t len;
+    struct hf_err err;
+    int ride = -1;
+    bool is_told;
+
+    if (e == NULL)
+        return false;
+    text = daemon_content(d, &engine_group(e).group->config, &len);
+    if (text == NULL || door_memory("holdfast-content", text, len, &ride, &err) != HF_OK)
+        return false;
+    is_told = agents_tell(d->agents, HF_AGENT_FENCE, report, ride);
+    close(ride);
+    return is_told;
+}
+
+static void paths_tested_port(void *user, uint64_t cookie, const struct hf_report *tested)
+{
+    (void)user; /* nobody can ask yet */
+    (void)cookie;
+    (void)tested;
+}
+
+static void paths_news(void *user, hf_node target, uint8_t level, const struct hf_report *tested)
+{
+    struct daemon *d = user;
+    const struct engine *e = replica_engine(d->replica);
+    bool is_ok = tested->u.tested.found == HF_PATH_OK;
+    char text[HF_REASON_MAX + 1];
+    struct history_when when;
+
+    daemon_now(&when);
+    (void)snprintf(text, sizeof text, "fence level %u: %s: %.120s", level + 1u,
+                   hf_path_name(tested->u.tested.found), tested->u.tested.why);
+    hf_log(is_ok ? HF_LOG_INFO : HF_LOG_WARNING, "node=%s %s",
+           engine_group(e).group->nodes[target.ix].name, text);
+    history_note(d->history, e, engine_group(e).group->nodes[target.ix].name, text, &when);
+}
+
+void daemon_lease_ports(struct daemon *d, struct lease_ports *ports)
+{
+    *ports = (struct lease_ports){d, act_engine, act_submit, lease_tell};
+}
+
+void daemon_paths_ports(struct daemon *d, struct paths_ports *ports)
+{
+    *ports =
+        (struct paths_ports){d, act_engine, act_submit, paths_tell, paths_tested_port, paths_news};
 }
 
 /* ---- operators ---- */

@@ -95,6 +95,7 @@ static bool same_effect(const struct hf_effect *a, const struct hf_effect *b)
         return false;
     switch (a->type) {
     case HF_FX_FENCE:
+    case HF_FX_POWER_ON:
         return hf_node_same(a->u.fence.target, b->u.fence.target) &&
                a->u.fence.level == b->u.fence.level;
     case HF_FX_VM_START:
@@ -102,6 +103,8 @@ static bool same_effect(const struct hf_effect *a, const struct hf_effect *b)
         return a->u.vm.uid == b->u.vm.uid && a->u.vm.start_no == b->u.vm.start_no;
     case HF_FX_TIMER:
         return a->u.timer.after_ms == b->u.timer.after_ms;
+    case HF_FX_HOLD: /* the lease's, not ours */
+    case HF_FX_DISARM:
     case HF_FX_TYPES:
         break;
     }
@@ -203,9 +206,14 @@ static struct order *order_take(struct act *a)
     return NULL;
 }
 
+static bool is_for_runner(const struct order *o)
+{
+    return o->fx.type == HF_FX_FENCE || o->fx.type == HF_FX_POWER_ON;
+}
+
 static enum hf_agent_kind order_agent(const struct order *o)
 {
-    return o->fx.type == HF_FX_FENCE ? HF_AGENT_FENCE : HF_AGENT_VM;
+    return is_for_runner(o) ? HF_AGENT_FENCE : HF_AGENT_VM;
 }
 
 static void owe(struct act *a, struct order *o, hf_time now)
@@ -262,6 +270,7 @@ static void send_fence(struct act *a, struct order *o, const struct engine *e, h
     }
     report.u.fence.token = o->fx.token;
     report.u.fence.level = o->fx.u.fence.level;
+    report.u.fence.power_on = o->fx.type == HF_FX_POWER_ON;
     report.u.fence.deadline_ms = group->policy.fence_deadline_ms;
     (void)hf_str_copy(report.u.fence.target, sizeof report.u.fence.target,
                       group->nodes[o->fx.u.fence.target.ix].name);
@@ -315,7 +324,7 @@ static void order_send(struct act *a, struct order *o, hf_time now)
 
     if (e == NULL)
         return;
-    if (o->fx.type == HF_FX_FENCE) {
+    if (is_for_runner(o)) {
         send_fence(a, o, e, now);
         return;
     }
@@ -394,7 +403,8 @@ static bool same_facts(const struct hf_event *a, const struct hf_event *b)
     return a->u.facts.memory_mib == b->u.facts.memory_mib && a->u.facts.cores == b->u.facts.cores &&
            a->u.facts.vm_watch_known == b->u.facts.vm_watch_known &&
            a->u.facts.link_fit == b->u.facts.link_fit &&
-           a->u.facts.config_same == b->u.facts.config_same;
+           a->u.facts.config_same == b->u.facts.config_same &&
+           a->u.facts.hardware == b->u.facts.hardware;
 }
 
 static void tell_facts(struct act *a, bool even_if_same, hf_time now)
@@ -410,6 +420,7 @@ static void tell_facts(struct act *a, bool even_if_same, hf_time now)
     ev.u.facts.vm_watch_known = a->vm_fresh && a->vm_known;
     ev.u.facts.link_fit = a->link_fit;
     ev.u.facts.config_same = a->config_same;
+    ev.u.facts.hardware = a->has_host ? a->host.hardware : 0;
     if (a->has_told_facts && !even_if_same && same_facts(&ev, &a->facts))
         return;
     if (!submit(a, &ev, now)) {
@@ -542,7 +553,7 @@ void act_agent_joined(struct act *a, enum hf_agent_kind kind, hf_time now)
 static void fencer_gone(struct act *a, hf_time now)
 {
     for (unsigned i = 0; a->orders_count > 0 && i < HF_EFFECTS_MAX; i++)
-        if (a->order[i].state == ORDER_SENT && a->order[i].fx.type == HF_FX_FENCE)
+        if (a->order[i].state == ORDER_SENT && is_for_runner(&a->order[i]))
             answer(a, &a->order[i], HF_OUT_GAVE_UP, 0, "the fence runner went away", now);
 }
 

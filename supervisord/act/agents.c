@@ -52,6 +52,8 @@ static const char *kind_name(enum hf_agent_kind kind)
         return "vm";
     case HF_AGENT_FENCE:
         return "fence";
+    case HF_AGENT_FEEDER:
+        return "feeder";
     case HF_AGENT_KINDS:
         break;
     }
@@ -211,6 +213,8 @@ static int64_t stale_ms(enum hf_agent_kind kind)
         return AGENTS_HOST_STALE_MS;
     case HF_AGENT_VM:
         return AGENTS_VM_STALE_MS;
+    case HF_AGENT_FEEDER:
+        return AGENTS_FEEDER_STALE_MS;
     case HF_AGENT_FENCE:
     case HF_AGENT_KINDS:
         break;

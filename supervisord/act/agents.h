@@ -19,9 +19,10 @@
 enum {
     AGENTS_HELLO_MS = 2000, /* connected and has not said which kind it is */
     AGENTS_NEWCOMERS_MAX = 8,
-    AGENTS_HOST_STALE_MS = 15000, /* three of its periods of 5 s */
-    AGENTS_ASK_MS = 10000,        /* the VM agent is asked for its inventory so often */
-    AGENTS_VM_STALE_MS = 30000,   /* three of those */
+    AGENTS_HOST_STALE_MS = 15000,  /* three of its periods of 5 s */
+    AGENTS_ASK_MS = 10000,         /* the VM agent is asked for its inventory so often */
+    AGENTS_VM_STALE_MS = 30000,    /* three of those */
+    AGENTS_FEEDER_STALE_MS = 6000, /* three of its periods of 2 s */
     /* The list of every VM, its end, and every order there can be. */
     AGENTS_QUEUE_MAX = HF_VMS_MAX + 1 + HF_EFFECTS_MAX,
 };

@@ -9,6 +9,7 @@
 #ifndef SUPERVISORD_CONFIG_CONFIG_H
 #define SUPERVISORD_CONFIG_CONFIG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "supervisord/base/err.h"
@@ -23,14 +24,14 @@ struct hf_fence_param {
 /* One run of one fence agent against one plug. */
 struct hf_fence_device {
     char name[HF_NAME_MAX + 1];
-    char agent[HF_NAME_MAX + 1]; /* ^fence_[a-z0-9_]+$, found in the agents' directory */
+    char agent[HF_NAME_MAX + 1];       /* ^fence_[a-z0-9_]+$, found in the agents' directory */
     char credentials[HF_NAME_MAX + 1]; /* file name below /etc/holdfast/fence.d, "" = none */
-    uint8_t params_count;        /* never action, never a password */
+    uint8_t params_count;              /* never action, never a password */
     struct hf_fence_param params[HF_FENCE_PARAMS_MAX];
 };
 
 struct hf_fence_level {
-    uint8_t devices_count; /* all of them must read off */
+    uint8_t devices_count;                /* all of them must read off */
     uint8_t device[HF_FENCE_DEVICES_MAX]; /* indexes into hf_config.devices */
 };
 
@@ -39,15 +40,26 @@ struct hf_fence_plan {
     struct hf_fence_level level[HF_FENCE_LEVELS_MAX];
 };
 
+/* What the feeder of every node with `watchdog: yes` is told. */
+struct hf_watchdog_conf {
+    bool is_used; /* false: no feeder arms anything, and time proves nothing */
+    bool allow_softdog;
+    uint32_t timeout_ms; /* wanted from the driver, whole seconds */
+    uint32_t lease_ms;   /* a beat that the group echoed keeps the watchdog fed for so long */
+    hf_nodes nodes;      /* their sections say `watchdog: yes`; def.has_watchdog is with is_used */
+    char device[HF_DEVICE_PATH_MAX + 1];
+};
+
 enum { HF_DEVICES_MAX = HF_NODES_MAX * HF_FENCE_LEVELS_MAX };
 
 struct hf_config {
-    struct hf_group group;  /* what the engine gets; group.config = digest of the canonical text */
+    struct hf_group group; /* what the engine gets; group.config = digest of the canonical text */
     uint16_t devices_count;
     struct hf_fence_device devices[HF_DEVICES_MAX];
     struct hf_fence_plan fence[HF_NODES_MAX]; /* by node index */
-    uint32_t beat_ms;        /* a member multicasts one beat so often */
-    uint32_t mute_after_ms;  /* a member unheard so long is reported mute */
+    uint32_t beat_ms;                         /* a member multicasts one beat so often */
+    struct hf_watchdog_conf watchdog;
+    uint32_t mute_after_ms; /* a member unheard so long is reported mute */
 };
 
 /* Parse text[len]; `file` is only for messages ("FILE:LINE:COL: ...", HF_EINVAL). The first error
@@ -61,6 +73,9 @@ enum hf_code config_parse(const char *file, const char *text, size_t len, struct
 /* Read a whole regular file (<= HF_CONFIG_TEXT_MAX) and parse it; messages name the path as given.
  * HF_ENOENT: there is none. HF_EIO: it cannot be read. */
 enum hf_code config_load(const char *file, struct hf_config *config, struct hf_err *err);
+/* False: without a fence level and without a watchdog nothing but its own return or a person's word
+ * can prove this node dead, so nothing that runs there is ever restarted elsewhere by itself. */
+bool config_can_prove_dead(const struct hf_config *config, hf_node node);
 /* Canonical text: every key, in a fixed order, defaults spelled out. Returns bytes needed without
  * the NUL, writes at most cap including the NUL. */
 size_t config_print(const struct hf_config *config, char *out, size_t cap);

@@ -22,6 +22,15 @@ static const char *node_timer_fault(const struct node *n)
         return n->state == HF_NODE_FENCING && !hf_token_is(n->order)
                    ? NULL
                    : "I7 a fence pause runs beside an order";
+    case FOR_POWER_ON:
+        return n->state == HF_NODE_DEAD && hf_token_is(n->power_order)
+                   ? NULL
+                   : "I7 a power-on is awaited that nobody was told to do";
+    case FOR_SAFE_TIME:
+    case FOR_HOLD:
+    case FOR_SETTLE:
+    case FOR_FLAP:
+    case FOR_STORM:
     case FOR_MAINTENANCE:
     case FOR_STARTUP:
     case FOR_BACKOFF:
@@ -32,6 +41,34 @@ static const char *node_timer_fault(const struct node *n)
         break;
     }
     return "I7 a node has a timer that is not a node's";
+}
+
+static bool is_for(const struct timer *t, enum purpose purpose)
+{
+    return t->purpose == FOR_NOTHING || t->purpose == purpose;
+}
+
+/* What runs beside the life of a node. */
+static const char *beside_fault(const struct node *n)
+{
+    RULE(n->in_maintenance == (n->maintenance.purpose == FOR_MAINTENANCE),
+         "I8 maintenance without an end");
+    RULE(!n->is_leaving || n->has_left || n->in_maintenance, "I8 a leave without an end");
+    RULE(is_for(&n->safe, FOR_SAFE_TIME) && is_for(&n->hold, FOR_HOLD) &&
+             is_for(&n->flap, FOR_FLAP) && is_for(&n->settle, FOR_SETTLE),
+         "I7 a node's side timer is for something else");
+    bool is_awaited = n->state == HF_NODE_LOST || n->state == HF_NODE_FENCING;
+    RULE(n->safe.purpose == FOR_NOTHING || (is_awaited && n->attest.state == HF_WD_ARMED),
+         "I10 a watchdog is waited for that is not armed, or whose node is not lost");
+    RULE(n->attest.state != HF_WD_ARMED || (n->attest.timeout_ms > 0 && n->attest.lease_ms > 0),
+         "I10 an armed watchdog without figures");
+    RULE(n->safe.purpose == FOR_NOTHING ||
+             n->safe.after_ms >= hf_safe_time_ms(n->attest.lease_ms, n->attest.timeout_ms),
+         "I10 the wait for a watchdog is too short");
+    RULE(!n->has_left || n->state == HF_NODE_ABSENT, "I11 a node that left in order is here");
+    RULE(!hf_token_is(n->power_order) || n->timer.purpose == FOR_POWER_ON,
+         "I7 a power-on has no deadline");
+    return NULL;
 }
 
 static const char *node_fault(const struct engine *e, const struct node *n)
@@ -46,9 +83,8 @@ static const char *node_fault(const struct engine *e, const struct node *n)
     RULE(!hf_token_is(n->order) || n->executor < e->group.nodes_count,
          "I2 a fence order has no executor");
     RULE(!hf_token_is(n->order) || &e->nodes[n->executor] != n, "I2 a node fences itself");
-    RULE(n->in_maintenance == (n->maintenance.purpose == FOR_MAINTENANCE),
-         "I8 maintenance without an end");
-    return node_timer_fault(n);
+    const char *fault = beside_fault(n);
+    return fault ? fault : node_timer_fault(n);
 }
 
 static const char *vm_timer_fault(const struct vm *v)
@@ -73,6 +109,12 @@ static const char *vm_timer_fault(const struct vm *v)
     case FOR_FENCE_RETRY:
     case FOR_MAINTENANCE:
     case FOR_STARTUP:
+    case FOR_SAFE_TIME:
+    case FOR_HOLD:
+    case FOR_SETTLE:
+    case FOR_FLAP:
+    case FOR_POWER_ON:
+    case FOR_STORM:
     case PURPOSES:
         break;
     }
@@ -117,6 +159,8 @@ const char *engine_fault(const struct engine *e)
     hf_nodes clean = 0;
     RULE(e->epoch == 0 || hf_nodes_count(e->present) * 2 > e->group.nodes_count,
          "I1 a view that is not a majority decided");
+    RULE(is_for(&e->startup, FOR_STARTUP) && is_for(&e->storm, FOR_STORM),
+         "I7 a timer of the group is for something else");
     FOR_EACH_NODE (e, n) {
         const char *fault = node_fault(e, &e->nodes[n]);
         if (fault)

@@ -16,7 +16,7 @@
 #include "supervisord/model/states.h"
 
 /* Replicas with different rules must not decide together. Raise at every change of behaviour. */
-#define HF_RULESET 1u
+#define HF_RULESET 2u
 
 /* ---- events: the total order and nothing else ---- */
 
@@ -29,6 +29,8 @@ enum hf_event_type {
     HF_EV_EXPIRED,     /* the sending node's timer for this token ran out */
     HF_EV_DONE,        /* the sending node finished (or not) the effect with this token */
     HF_EV_ORDER,       /* an operator */
+    HF_EV_ATTEST,      /* what the sending node's feeder says of its watchdog */
+    HF_EV_PATH,        /* the sending node tried a fence level of another node, without effect */
     HF_EVENT_TYPES
 };
 
@@ -42,8 +44,11 @@ enum hf_order_type {
     HF_ORDER_UNDRAIN,
     HF_ORDER_ARM,
     HF_ORDER_DISARM,
-    HF_ORDER_FENCE,   /* node: power it off, VMs elsewhere */
-    HF_ORDER_CONFIRM, /* node: a person has made sure that it is off */
+    HF_ORDER_FENCE,    /* node: power it off, VMs elsewhere */
+    HF_ORDER_CONFIRM,  /* node: a person has made sure that it is off */
+    HF_ORDER_HOLD,     /* node; ms: its daemon or corosync will be away for so long; VMs run on */
+    HF_ORDER_LEAVE,    /* node: drained, and then left alone: its owner will switch it off */
+    HF_ORDER_POWER_ON, /* node: proved dead by fencing; switch it on again */
     HF_ORDERS
 };
 
@@ -81,6 +86,7 @@ struct hf_event {
             bool vm_watch_known; /* the VM agent is there and libvirt answers it */
             bool link_fit;       /* corosync is new enough, encrypted, and counts our votes */
             bool config_same;    /* its file equals the running configuration */
+            uint64_t hardware;   /* hash of the host's own system UUID; 0 = not known */
         } facts;
         struct {
             uint64_t as_of; /* engine_as_of() of the sender when the agent was asked for it: it
@@ -114,12 +120,37 @@ struct hf_event {
             char who[HF_NAME_MAX + 1];
             char reason[HF_REASON_MAX + 1];
         } order;
+        struct {
+            enum hf_watchdog state;
+            bool is_held;        /* it is fed without a lease, by an announced hold */
+            uint64_t hold_seq;   /* of the newest HF_FX_HOLD that this node has performed */
+            uint32_t timeout_ms; /* as read back from the driver; when armed, > 0 */
+            uint32_t lease_ms;   /* the feeder's own; when armed, > 0 */
+            uint16_t version;    /* of the feeder */
+            char identity[HF_WATCHDOG_NAME_MAX + 1]; /* the driver's */
+        } attest;
+        struct {
+            hf_node target;
+            uint8_t level;
+            enum hf_path found;
+            uint64_t hardware; /* what the device says it switches; 0 = it does not tell */
+        } path;
     } u;
 };
 
 /* ---- what a step decides ---- */
 
-enum hf_effect_type { HF_FX_FENCE = 1, HF_FX_VM_START, HF_FX_VM_STOP, HF_FX_TIMER, HF_FX_TYPES };
+enum hf_effect_type {
+    HF_FX_FENCE = 1,
+    HF_FX_VM_START,
+    HF_FX_VM_STOP,
+    HF_FX_TIMER,
+    HF_FX_POWER_ON, /* u.fence: switch the target on again, at this level */
+    HF_FX_HOLD,     /* u.hold: the actor's watchdog may be fed without a lease for so long */
+    HF_FX_DISARM,   /* the actor's watchdog may be closed: everybody knows that it no longer counts
+                     */
+    HF_FX_TYPES
+};
 
 struct hf_effect {
     struct hf_token token;
@@ -138,6 +169,9 @@ struct hf_effect {
         struct {
             uint32_t after_ms;
         } timer;
+        struct {
+            uint32_t ms;
+        } hold;
     } u;
 };
 
@@ -182,6 +216,11 @@ uint32_t engine_pending(const struct engine *e, hf_node actor,
 uint64_t engine_as_of(const struct engine *e); /* a stamp for inventories: lineage and seq */
 uint64_t engine_as_of_seq(uint64_t stamp);     /* the sequence number in it */
 uint64_t engine_inventory_due(const struct engine *e, hf_node node);
+/* Should this node's watchdog be armed: a VM that is ours may be running there. */
+bool engine_wants_watchdog(const struct engine *e, hf_node node);
+/* Who tries the fence paths of `target` now and then: the member that would fence it first.
+ * HF_NO_NODE: nobody can. */
+hf_node engine_path_tester(const struct engine *e, hf_node target);
 /* Is this order or timer still wanted? An actor drops what is not. */
 bool engine_is_live(const struct engine *e, struct hf_token token);
 
@@ -209,6 +248,8 @@ struct hf_group_view {
     hf_nodes present;
     bool is_armed;
     bool in_startup_grace;
+    bool in_storm; /* too many fences: no more without an operator (arm) */
+    uint8_t storm_count;
     uint16_t vms_count;
 };
 
@@ -229,6 +270,24 @@ struct hf_node_view {
     uint8_t fence_level;
     uint16_t fence_attempts; /* in this absence */
     enum hf_reason why;      /* of the last transition */
+    struct {
+        enum hf_watchdog state;
+        uint32_t timeout_ms, lease_ms;
+        uint16_t version;
+        const char *identity; /* inside the state */
+        bool is_held;         /* its feeder is, as last attested, on hold */
+    } watchdog;
+    uint32_t safe_ms; /* its watchdog proves its death after so long; 0: it cannot */
+    bool safe_time_runs;
+    enum hf_path path[HF_FENCE_LEVELS_MAX];
+    bool can_be_fenced; /* a fence level not known to fail, or the watchdog */
+    bool is_held;       /* announced away */
+    uint32_t hold_ms;   /* longest hold its feeder may still keep to; 0 = none */
+    uint64_t hold_seq;  /* of the newest hold */
+    bool is_leaving, has_left;
+    bool is_settling, is_passive; /* gets no VM: came back too often */
+    uint8_t returns;
+    uint64_t hardware;
 };
 
 struct hf_vm_view {

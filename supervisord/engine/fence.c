@@ -10,9 +10,17 @@ void fence_forget(struct node *n)
     n->level = 0;
     n->attempts = 0;
     n->sentence = SENTENCE_NONE;
+    n->power_order = (struct hf_token){0};
 }
 
 /* Would the group still decide without it, and without the other present nodes being fenced? */
+void fence_storm_over(struct engine *e)
+{
+    e->in_storm = false;
+    e->storm_count = 0;
+    timer_clear(&e->storm);
+}
+
 bool fence_keeps_quorum(const struct engine *e, uint8_t target)
 {
     hf_nodes left = e->present & (hf_nodes)~bit_of(target);
@@ -61,6 +69,26 @@ void fence_pardon(struct step *s)
     }
 }
 
+bool fence_has_usable_level(const struct engine *e, uint8_t n)
+{
+    for (uint8_t l = 0; l < e->group.nodes[n].fence_levels; l++)
+        if (path_is_usable(&e->nodes[n], l))
+            return true;
+    return false;
+}
+
+/* The level itself or the next one after it that is not another host's. */
+static uint8_t usable_from(const struct engine *e, uint8_t n, uint8_t level)
+{
+    uint8_t levels = e->group.nodes[n].fence_levels;
+    for (uint8_t i = 0; i < levels; i++) {
+        uint8_t l = (uint8_t)((level + i) % levels);
+        if (path_is_usable(&e->nodes[n], l))
+            return l;
+    }
+    return level;
+}
+
 static bool may_act_alone(const struct engine *e)
 {
     return e->is_armed && e->startup.purpose == FOR_NOTHING;
@@ -71,7 +99,7 @@ static bool is_needed(const struct engine *e, uint8_t n)
     const struct node *node = &e->nodes[n];
     if (node->sentence == SENTENCE_OPERATOR)
         return true;
-    if (!may_act_alone(e))
+    if (!may_act_alone(e) || !fence_has_usable_level(e, n))
         return false;
     if (node->sentence == SENTENCE_ESCALATED)
         return true;
@@ -80,7 +108,7 @@ static bool is_needed(const struct engine *e, uint8_t n)
 }
 
 /* The attempt's executor: the lowest able node first, the next one after a failure. */
-static hf_node executor(const struct engine *e, uint8_t target)
+hf_node fence_executor(const struct engine *e, uint8_t target)
 {
     hf_nodes able = 0;
     FOR_EACH_NODE (e, n)
@@ -92,11 +120,33 @@ static hf_node executor(const struct engine *e, uint8_t target)
     return hf_nodes_first(able);
 }
 
+/* Fences of our own decision within the window; at the limit a person must look first. */
+static void storm_count(struct step *s)
+{
+    struct engine *e = s->e;
+    if (e->storm_count == 0)
+        timer_arm(s, &e->storm, FOR_STORM, e->group.policy.storm_window_ms);
+    if (e->storm_count < UINT8_MAX)
+        e->storm_count++;
+}
+
+static bool is_storm(struct step *s, uint8_t n)
+{
+    struct engine *e = s->e;
+    if (e->nodes[n].sentence == SENTENCE_OPERATOR || e->nodes[n].state == HF_NODE_FENCING)
+        return false;
+    if (!e->in_storm && e->storm_count >= e->group.policy.storm_fences) {
+        e->in_storm = true;
+        step_note_group(s, HF_WHY_STORM, e->storm_count);
+    }
+    return e->in_storm;
+}
+
 static void order(struct step *s, uint8_t n, enum hf_reason why)
 {
     struct node *node = &s->e->nodes[n];
-    hf_node by = executor(s->e, n);
-    if (!hf_node_is(by))
+    hf_node by = fence_executor(s->e, n);
+    if (!hf_node_is(by) || !fence_has_usable_level(s->e, n))
         return; /* nobody can; reviewed again when somebody joins */
     enum sentence sentence = node->sentence;
     bool is_first = node->state != HF_NODE_FENCING;
@@ -109,6 +159,9 @@ static void order(struct step *s, uint8_t n, enum hf_reason why)
     } else {
         step_note_node(s, n, node->state, why, node->attempts);
     }
+    if (is_first && sentence != SENTENCE_OPERATOR)
+        storm_count(s);
+    node->level = usable_from(s->e, n, node->level);
     struct hf_effect *fx = step_effect(s, HF_FX_FENCE, by);
     fx->u.fence.target = (hf_node){n};
     fx->u.fence.level = node->level;
@@ -162,7 +215,8 @@ static void review(struct step *s, uint8_t n)
     if (!is_needed_now || node->state == HF_NODE_DEAD || s->e->group.nodes[n].fence_levels == 0)
         return;
     if (!is_fencing) {
-        if (!node->is_present || fence_keeps_quorum(s->e, n))
+        bool may = !node->is_present || fence_keeps_quorum(s->e, n);
+        if (may && !is_storm(s, n))
             order(s, n, HF_WHY_FENCE_ORDERED);
         return;
     }
@@ -198,10 +252,56 @@ static void failed(struct step *s, uint8_t n, enum hf_reason why)
                              levels ? (uint32_t)(node->attempts + levels - 1) / levels : 1));
 }
 
+/* ---- and on again ---- */
+
+static void powered(struct step *s, uint8_t n, enum hf_reason why)
+{
+    struct node *node = &s->e->nodes[n];
+    node->power_order = (struct hf_token){0};
+    node->executor = HF_NO_NODE.ix;
+    timer_clear(&node->timer);
+    step_note_node(s, n, node->state, why, 0);
+}
+
+enum hf_reason fence_power_on(struct step *s, uint8_t n)
+{
+    struct node *node = &s->e->nodes[n];
+    if (node->state != HF_NODE_DEAD || node->is_present)
+        return HF_WHY_NOT_DEAD;
+    if (!fence_has_usable_level(s->e, n))
+        return HF_WHY_NO_FENCE_DEVICE;
+    if (hf_token_is(node->power_order))
+        return HF_WHY_ALREADY;
+    hf_node by = fence_executor(s->e, n);
+    if (!hf_node_is(by))
+        return HF_WHY_NOT_PRESENT;
+    struct hf_effect *fx = step_effect(s, HF_FX_POWER_ON, by);
+    fx->u.fence.target = (hf_node){n};
+    node->level = usable_from(s->e, n, 0);
+    fx->u.fence.level = node->level;
+    node->power_order = fx->token;
+    node->executor = by.ix;
+    timer_arm(s, &node->timer, FOR_POWER_ON, s->e->group.policy.fence_deadline_ms);
+    return HF_WHY_NONE;
+}
+
+static bool power_done(struct step *s, uint8_t n, const struct hf_event *ev)
+{
+    struct node *node = &s->e->nodes[n];
+    if (!hf_token_is(node->power_order) || !hf_token_same(node->power_order, ev->u.done.effect) ||
+        node->executor != ev->from.ix)
+        return false;
+    powered(s, n, ev->u.done.outcome == HF_OUT_DONE ? HF_WHY_POWER_ON : HF_WHY_POWER_ON_FAILED);
+    return true;
+}
+
 void fence_timer(struct step *s, uint8_t n, enum purpose purpose)
 {
-    if (purpose == FOR_FENCE_DEADLINE && s->e->nodes[n].state == HF_NODE_FENCING)
+    struct node *node = &s->e->nodes[n];
+    if (purpose == FOR_FENCE_DEADLINE && node->state == HF_NODE_FENCING)
         failed(s, n, HF_WHY_FENCE_DEADLINE);
+    if (purpose == FOR_POWER_ON)
+        powered(s, n, HF_WHY_POWER_ON_FAILED);
     s->needs_review = true; /* a retry is ordered there */
 }
 
@@ -209,6 +309,8 @@ bool fence_done(struct step *s, const struct hf_event *ev)
 {
     FOR_EACH_NODE (s->e, n) {
         struct node *node = &s->e->nodes[n];
+        if (power_done(s, n, ev))
+            return true;
         if (!hf_token_is(node->order) || !hf_token_same(node->order, ev->u.done.effect))
             continue;
         if (node->executor != ev->from.ix)

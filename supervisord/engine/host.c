@@ -25,6 +25,7 @@ static const struct node_rule rules[HF_NODE_STATES][HF_NODE_EVENTS] = {
             [HF_NE_FENCE_FAILED] = STAY("nobody was told to"),
             [HF_NE_PROOF] = GO(HF_NODE_DEAD, "an operator said so"),
             [HF_NE_CALLED_OFF] = STAY("nobody was told to"),
+            [HF_NE_LEAVE] = STAY("takes no part"),
         },
     [HF_NODE_JOINING] =
         {
@@ -40,6 +41,7 @@ static const struct node_rule rules[HF_NODE_STATES][HF_NODE_EVENTS] = {
             [HF_NE_FENCE_FAILED] = STAY("nobody is told to any more"),
             [HF_NE_PROOF] = GO(HF_NODE_DEAD, "its last boot is over"),
             [HF_NE_CALLED_OFF] = STAY("nobody was told to"),
+            [HF_NE_LEAVE] = STAY("what runs there is not known yet"),
         },
     [HF_NODE_MEMBER] =
         {
@@ -55,6 +57,7 @@ static const struct node_rule rules[HF_NODE_STATES][HF_NODE_EVENTS] = {
             [HF_NE_FENCE_FAILED] = STAY("nobody is told to any more"),
             [HF_NE_PROOF] = GO(HF_NODE_DEAD, "its last boot is over"),
             [HF_NE_CALLED_OFF] = STAY("nobody was told to"),
+            [HF_NE_LEAVE] = GO(HF_NODE_ABSENT, "empty, and its going was announced"),
         },
     [HF_NODE_SILENT] =
         {
@@ -70,6 +73,7 @@ static const struct node_rule rules[HF_NODE_STATES][HF_NODE_EVENTS] = {
             [HF_NE_FENCE_FAILED] = STAY("nobody is told to any more"),
             [HF_NE_PROOF] = GO(HF_NODE_DEAD, "its last boot is over"),
             [HF_NE_CALLED_OFF] = STAY("nobody was told to"),
+            [HF_NE_LEAVE] = STAY("what runs there is not known"),
         },
     [HF_NODE_LOST] =
         {
@@ -85,6 +89,7 @@ static const struct node_rule rules[HF_NODE_STATES][HF_NODE_EVENTS] = {
             [HF_NE_FENCE_FAILED] = STAY("nobody is told to any more"),
             [HF_NE_PROOF] = GO(HF_NODE_DEAD, "proved"),
             [HF_NE_CALLED_OFF] = STAY("nobody was told to"),
+            [HF_NE_LEAVE] = STAY("too late for an announcement"),
         },
     [HF_NODE_FENCING] =
         {
@@ -100,6 +105,7 @@ static const struct node_rule rules[HF_NODE_STATES][HF_NODE_EVENTS] = {
             [HF_NE_FENCE_FAILED] = GO(HF_NODE_FENCING, "tried again after a pause"),
             [HF_NE_PROOF] = GO(HF_NODE_DEAD, "proved"),
             [HF_NE_CALLED_OFF] = GO(HF_NODE_LOST, "not needed any more"),
+            [HF_NE_LEAVE] = STAY("it is being fenced"),
         },
     [HF_NODE_DEAD] =
         {
@@ -115,6 +121,7 @@ static const struct node_rule rules[HF_NODE_STATES][HF_NODE_EVENTS] = {
             [HF_NE_FENCE_FAILED] = STAY("dead already"),
             [HF_NE_PROOF] = STAY("dead already"),
             [HF_NE_CALLED_OFF] = STAY("dead already"),
+            [HF_NE_LEAVE] = STAY("dead already"),
         },
 };
 
@@ -123,6 +130,14 @@ const struct node_rule *node_rule(enum hf_node_state state, enum hf_node_event e
     HF_ASSERT(state < HF_NODE_STATES);
     HF_ASSERT(event < HF_NODE_EVENTS);
     return &rules[state][event];
+}
+
+/* How long it may be silent: longer if it has announced that. */
+static uint32_t grace_ms(const struct engine *e, uint8_t n)
+{
+    const struct timer *hold = &e->nodes[n].hold;
+    uint32_t grace = e->group.policy.silent_grace_ms;
+    return hold->purpose == FOR_HOLD && hold->after_ms > grace ? hold->after_ms : grace;
 }
 
 /* The only place that assigns a node's state. Entering a state clears what belonged to the old. */
@@ -142,7 +157,9 @@ bool node_apply(struct step *s, uint8_t n, enum hf_node_event event, enum hf_rea
     if (node->state != HF_NODE_FENCING)
         fence_forget(node);
     if (node->state == HF_NODE_SILENT)
-        timer_arm(s, &node->timer, FOR_GRACE, s->e->group.policy.silent_grace_ms);
+        timer_arm(s, &node->timer, FOR_GRACE, grace_ms(s->e, n));
+    if (node->state == HF_NODE_JOINING)
+        leave_over(node);
     s->needs_review = true;
     step_note_node(s, n, was, why, detail);
     return true;
@@ -189,6 +206,15 @@ static bool boot_is_known(const struct hf_boot *boot)
     return !hf_boot_same(boot, &none);
 }
 
+/* Who left in order and is back has been expected: its maintenance is over. */
+static void undrained(struct step *s, uint8_t n)
+{
+    struct node *node = &s->e->nodes[n];
+    node->in_maintenance = false;
+    timer_clear(&node->maintenance);
+    step_note_node(s, n, node->state, HF_WHY_UNDRAINED, 0);
+}
+
 /* A node takes part: is it the one we knew, a new daemon, or a new boot? */
 static void came(struct step *s, uint8_t n, const struct hf_member *m, bool is_cold)
 {
@@ -197,8 +223,12 @@ static void came(struct step *s, uint8_t n, const struct hf_member *m, bool is_c
     bool is_new_daemon = node->incarnation != m->incarnation;
     bool was_present = node->is_present;
     bool was_dead = node->state == HF_NODE_DEAD;
-    if (is_new_boot && !was_dead)
+    bool was_known = boot_is_known(&node->boot);
+    bool had_left = node->has_left, was_held = node->hold.purpose == FOR_HOLD;
+    if (is_new_boot && !was_dead && !had_left)
         host_proved(s, n, HF_PROOF_REJOIN);
+    if (is_new_boot)
+        watchdog_forget(node);
     node->is_present = node->in_ring = true;
     node->boot = m->boot;
     node->incarnation = m->incarnation;
@@ -209,6 +239,7 @@ static void came(struct step *s, uint8_t n, const struct hf_member *m, bool is_c
         return;
     }
     node->vm_watch_known = node->link_fit = false;
+    watchdog_back(node);
     if (was_dead && !is_new_boot && boot_is_known(&node->boot))
         step_note_node(s, n, node->state, HF_WHY_HEARD_AFTER_PROOF, 0);
     if (node->state == HF_NODE_FENCING && node->sentence != SENTENCE_NONE)
@@ -216,23 +247,29 @@ static void came(struct step *s, uint8_t n, const struct hf_member *m, bool is_c
     bool is_restart = was_present || (!is_new_boot && node->state == HF_NODE_SILENT);
     node_apply(s, n, is_restart ? HF_NE_RESTARTED : HF_NE_JOIN,
                is_restart ? HF_WHY_DAEMON_RESTARTED : HF_WHY_JOINED, 0);
+    if (had_left)
+        undrained(s, n);
+    else if (was_known && !is_cold && !was_held)
+        flap_returned(s, n);
 }
 
 static void went(struct step *s, uint8_t n, bool in_ring, bool is_cold)
 {
     struct node *node = &s->e->nodes[n];
     bool was_present = node->is_present;
-    bool is_gone = !in_ring && (was_present || node->state == HF_NODE_SILENT);
+    bool is_held = node->hold.purpose == FOR_HOLD;
+    bool is_gone = !in_ring && !is_held && (was_present || node->state == HF_NODE_SILENT);
     node->is_present = false;
     node->in_ring = in_ring;
     node->vm_watch_known = false;
+    bool is_clean = node->state == HF_NODE_DEAD || node->state == HF_NODE_ABSENT;
     if (is_cold) {
         node_apply(s, n, HF_NE_NODE_LEFT, HF_WHY_COLD_START, 0);
-    } else if (is_gone && node->state != HF_NODE_DEAD) {
+    } else if (is_gone && !is_clean) {
         if (node_apply(s, n, HF_NE_NODE_LEFT, HF_WHY_LEFT_RING, 0))
             vm_node_lost(s, n);
-    } else if (was_present && in_ring) {
-        node_apply(s, n, HF_NE_PROC_LEFT, HF_WHY_DAEMON_GONE, 0);
+    } else if (was_present && (in_ring || is_held)) {
+        node_apply(s, n, HF_NE_PROC_LEFT, is_held ? HF_WHY_HOLD : HF_WHY_DAEMON_GONE, 0);
     }
 }
 
@@ -266,8 +303,14 @@ void host_members(struct step *s, const struct hf_event *ev)
         else
             went(s, n, m->in_ring, is_cold);
     }
-    if (is_cold)
+    if (is_cold) {
+        /* Somebody may have attested, held or left otherwise since. */
+        FOR_EACH_NODE (e, n) {
+            watchdog_forget(&e->nodes[n]);
+            leave_over(&e->nodes[n]);
+        }
         vm_doubt_all(s);
+    }
     s->needs_review = true;
 }
 
@@ -295,6 +338,8 @@ void host_facts(struct step *s, const struct hf_event *ev)
         node->memory_mib = ev->u.facts.memory_mib;
     if (ev->u.facts.cores)
         node->cores = ev->u.facts.cores;
+    if (ev->u.facts.hardware)
+        node->hardware = ev->u.facts.hardware;
     if (was_known != node->vm_watch_known)
         step_note_node(s, ev->from.ix, node->state,
                        was_known ? HF_WHY_WATCH_UNKNOWN : HF_WHY_WATCH_KNOWN, 0);

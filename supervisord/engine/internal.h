@@ -19,6 +19,12 @@ enum purpose {
     FOR_START_DEADLINE, /* VM */
     FOR_STOP_DEADLINE,  /* VM */
     FOR_STABLE,         /* VM */
+    FOR_SAFE_TIME,      /* node lost: its watchdog; safety, a majority must have waited */
+    FOR_HOLD,           /* node: announced absence; safety, likewise */
+    FOR_SETTLE,         /* node: no VMs until it has stayed */
+    FOR_FLAP,           /* node: its returns are forgotten then */
+    FOR_POWER_ON,       /* node: the executor had its time */
+    FOR_STORM,          /* group: fences are forgotten then */
     PURPOSES
 };
 
@@ -31,6 +37,22 @@ struct timer {
 
 /* Why a node has to die though it may be present. */
 enum sentence { SENTENCE_NONE = 0, SENTENCE_OPERATOR, SENTENCE_ESCALATED, SENTENCES };
+
+/* What a node said of its watchdog: in force until it says otherwise, also over its death. */
+struct attest {
+    uint8_t state; /* enum hf_watchdog */
+    bool is_held;
+    uint32_t timeout_ms, lease_ms; /* > 0 when armed */
+    uint16_t version;
+    char identity[HF_WATCHDOG_NAME_MAX + 1];
+};
+
+/* One fence level as its last self-test found it. */
+struct path {
+    uint8_t found;     /* enum hf_path */
+    uint64_t hardware; /* what its devices say they switch; 0 = they do not tell */
+    uint64_t recorded; /* the same, when the group was armed */
+};
 
 struct node {
     uint8_t state; /* enum hf_node_state */
@@ -52,6 +74,23 @@ struct node {
     uint8_t executor;         /* node index, 0xff none */
     uint8_t level;
     uint16_t attempts; /* finished without proof, in this absence */
+
+    struct attest attest;
+    struct timer safe; /* runs beside fencing, from the loss on */
+    struct timer hold;
+    uint32_t hold_ms;  /* longest hold that its feeder may still keep to; 0 = none */
+    uint64_t hold_seq; /* of the newest one */
+    struct hf_token hold_order, disarm_order; /* its own to perform */
+    struct hf_token power_order;              /* live power-on order, of `executor` */
+
+    struct path path[HF_FENCE_LEVELS_MAX];
+    uint64_t hardware; /* hash of its own system UUID; 0 = not known */
+    bool cannot_fence; /* as last told */
+
+    struct timer flap, settle;
+    uint8_t returns; /* in a row, none of them a window apart */
+    bool is_passive;
+    bool is_leaving, has_left;
 };
 
 /* Who wants the VM to run now: what an operator asked for goes on while disarmed. */
@@ -92,6 +131,9 @@ struct engine {
     hf_nodes present;
     bool is_armed;
     struct timer startup; /* armed: the grace after a cold start runs */
+    struct timer storm;   /* armed: fences are counted */
+    uint8_t storm_count;
+    bool in_storm; /* too many: none more without an operator */
     hf_vm_uid uid_last;
     uint16_t vms_count, slots_end; /* used slots; all used ones are below slots_end */
     struct node nodes[HF_NODES_MAX];
@@ -186,6 +228,34 @@ void fence_call_off(struct step *s, uint8_t n);
 void fence_sentence(struct step *s, uint8_t n, enum sentence sentence);
 bool fence_keeps_quorum(const struct engine *e, uint8_t target);
 void fence_timer(struct step *s, uint8_t n, enum purpose purpose);
+bool fence_has_usable_level(const struct engine *e, uint8_t n);
+hf_node fence_executor(const struct engine *e, uint8_t target);
+void fence_storm_over(struct engine *e);
+enum hf_reason fence_power_on(struct step *s, uint8_t n); /* HF_WHY_NONE: ordered */
+
+/* watchdog.c: time as proof, and announced absences */
+void watchdog_attest(struct step *s, const struct hf_event *ev);
+void watchdog_forget(struct node *n); /* a new boot, or a past nobody remembers */
+uint32_t watchdog_safe_ms(const struct engine *e, uint8_t n); /* 0: time proves nothing */
+void watchdog_review(struct step *s);
+void watchdog_hold(struct step *s, uint8_t n, uint32_t ms);
+void watchdog_back(struct node *n); /* it takes part again: nobody waits for it any more */
+
+/* path.c: could it be fenced if it had to be? */
+void path_tested(struct step *s, const struct hf_event *ev);
+bool path_is_usable(const struct node *n, uint8_t level); /* not another host's */
+bool path_may_work(const struct node *n, uint8_t levels); /* some level is not known to fail */
+bool path_can_fence(const struct engine *e, uint8_t n);
+enum hf_reason path_arm_refusal(const struct engine *e);
+void path_record(struct engine *e);
+void path_review(struct step *s);
+
+/* flap.c: who comes back again and again; who leaves in order */
+void flap_returned(struct step *s, uint8_t n);
+void flap_forgive(struct step *s, uint8_t n);
+void leave_order(struct step *s, uint8_t n);
+void leave_over(struct node *n);
+void leave_review(struct step *s);
 
 /* place.c */
 struct load { /* of every node, for one review */

@@ -148,36 +148,41 @@ static void drain(struct step *s, uint8_t n, uint32_t ms)
 static void undrain(struct step *s, uint8_t n)
 {
     struct node *node = &s->e->nodes[n];
-    if (!node->in_maintenance) {
+    bool had_left = node->has_left;
+    if (!node->in_maintenance && !node->is_passive) {
         refuse(s, HF_WHY_ALREADY);
         return;
     }
     node->in_maintenance = false;
     timer_clear(&node->maintenance);
-    s->needs_review = true;
+    leave_over(node);
+    flap_forgive(s, n);
+    if (had_left && node->is_present)
+        node_apply(s, n, HF_NE_JOIN, HF_WHY_JOINED, 0);
     step_note_node(s, n, node->state, HF_WHY_UNDRAINED, 0);
 }
 
-/* Armed only when it can keep its promises: every node can be fenced, every link present is fit. */
+/* Armed only when it can keep its promises: every node can be proved dead, no device is another
+ * host's, every link present is fit. Armed and in a storm: a person has looked, it goes on. */
 static void arm(struct step *s)
 {
     struct engine *e = s->e;
-    FOR_EACH_NODE (e, n) {
-        if (e->group.nodes[n].fence_levels == 0) {
-            refuse(s, HF_WHY_NO_FENCE_DEVICE);
-            return;
-        }
-        if (e->nodes[n].is_present && !e->nodes[n].link_fit) {
-            refuse(s, HF_WHY_LINK_UNFIT);
-            return;
-        }
+    enum hf_reason unfit = path_arm_refusal(e);
+    FOR_EACH_NODE (e, n)
+        if (unfit == HF_WHY_NONE && e->nodes[n].is_present && !e->nodes[n].link_fit)
+            unfit = HF_WHY_LINK_UNFIT;
+    if (unfit != HF_WHY_NONE || (e->is_armed && !e->in_storm)) {
+        refuse(s, unfit != HF_WHY_NONE ? unfit : HF_WHY_ALREADY);
+        return;
     }
+    s->needs_review = true;
+    path_record(e);
     if (e->is_armed) {
-        refuse(s, HF_WHY_ALREADY);
+        fence_storm_over(e);
+        step_note_group(s, HF_WHY_STORM_OVER, 0);
         return;
     }
     e->is_armed = true;
-    s->needs_review = true;
     step_note_group(s, HF_WHY_ARMED, 0);
 }
 
@@ -188,6 +193,7 @@ static void disarm(struct step *s)
         return;
     }
     s->e->is_armed = false;
+    fence_storm_over(s->e);
     FOR_EACH_NODE (s->e, n) {
         if (s->e->nodes[n].state == HF_NODE_FENCING)
             fence_call_off(s, n);
@@ -204,6 +210,8 @@ static void fence(struct step *s, uint8_t n)
         refuse(s, HF_WHY_ALREADY);
     else if (s->e->group.nodes[n].fence_levels == 0)
         refuse(s, HF_WHY_NO_FENCE_DEVICE);
+    else if (!fence_has_usable_level(s->e, n))
+        refuse(s, HF_WHY_WRONG_HOST);
     else if (node->is_present && node->state != HF_NODE_FENCING && !fence_keeps_quorum(s->e, n))
         refuse(s, HF_WHY_WOULD_LOSE_QUORUM);
     else
@@ -223,6 +231,31 @@ static void confirm(struct step *s, uint8_t n)
         refuse(s, HF_WHY_NOT_LOST);
     else
         host_proved(s, n, HF_PROOF_OPERATOR);
+}
+
+static void hold(struct step *s, uint8_t n, uint32_t ms)
+{
+    if (!host_is_able(s->e, (hf_node){n}))
+        refuse(s, HF_WHY_NOT_PRESENT);
+    else
+        watchdog_hold(s, n, ms);
+}
+
+static void leave(struct step *s, uint8_t n)
+{
+    if (s->e->nodes[n].is_leaving)
+        refuse(s, HF_WHY_ALREADY);
+    else if (!host_is_able(s->e, (hf_node){n}))
+        refuse(s, HF_WHY_NOT_PRESENT);
+    else
+        leave_order(s, n);
+}
+
+static void power_on(struct step *s, uint8_t n)
+{
+    enum hf_reason why = fence_power_on(s, n);
+    if (why != HF_WHY_NONE)
+        refuse(s, why);
 }
 
 static void vm_order(struct step *s, const struct hf_event *ev)
@@ -260,6 +293,12 @@ static void node_order(struct step *s, const struct hf_event *ev)
         undrain(s, n);
     else if (ev->u.order.type == HF_ORDER_FENCE)
         fence(s, n);
+    else if (ev->u.order.type == HF_ORDER_HOLD)
+        hold(s, n, ev->u.order.ms);
+    else if (ev->u.order.type == HF_ORDER_LEAVE)
+        leave(s, n);
+    else if (ev->u.order.type == HF_ORDER_POWER_ON)
+        power_on(s, n);
     else
         confirm(s, n);
 }
@@ -280,6 +319,9 @@ void order_apply(struct step *s, const struct hf_event *ev)
     case HF_ORDER_UNDRAIN:
     case HF_ORDER_FENCE:
     case HF_ORDER_CONFIRM:
+    case HF_ORDER_HOLD:
+    case HF_ORDER_LEAVE:
+    case HF_ORDER_POWER_ON:
         node_order(s, ev);
         break;
     case HF_ORDER_ARM:

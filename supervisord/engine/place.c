@@ -28,7 +28,8 @@ static bool is_ready(const struct engine *e, uint8_t n)
 {
     const struct node *node = &e->nodes[n];
     return node->state == HF_NODE_MEMBER && node->is_present && !node->in_maintenance &&
-           node->vm_watch_known && node->sentence == SENTENCE_NONE;
+           node->vm_watch_known && node->sentence == SENTENCE_NONE && !node->is_passive &&
+           node->settle.purpose == FOR_NOTHING;
 }
 
 static bool is_same_group(const char *a, const char *b)

@@ -6,7 +6,7 @@
 #include "supervisord/base/hash.h"
 #include "supervisord/engine/internal.h"
 
-enum { SAVE_VERSION = 1 };
+enum { SAVE_VERSION = 2 };
 
 static void put_token(struct hf_writer *w, struct hf_token t)
 {
@@ -40,6 +40,7 @@ static void put_group(struct hf_writer *w, const struct hf_group *g)
         hf_put_u32(w, g->nodes[n].nodeid);
         hf_put_u8(w, g->nodes[n].fence_levels);
         hf_put_u32(w, g->nodes[n].reserve_mib);
+        hf_put_u8(w, g->nodes[n].has_watchdog);
     }
     const struct hf_policy *p = &g->policy;
     hf_put_u32(w, p->silent_grace_ms);
@@ -49,9 +50,44 @@ static void put_group(struct hf_writer *w, const struct hf_group *g)
     hf_put_u32(w, p->stop_deadline_ms);
     hf_put_u32(w, p->stable_ms);
     hf_put_u32(w, p->maintenance_max_ms);
+    hf_put_u32(w, p->hold_max_ms);
+    hf_put_u32(w, p->safe_time_ms);
+    hf_put_u32(w, p->settle_ms);
+    hf_put_u32(w, p->flap_window_ms);
+    hf_put_u32(w, p->storm_window_ms);
+    hf_put_u8(w, p->storm_fences);
+    hf_put_u8(w, p->returns_max);
     put_list(w, p->fence_retry_ms, p->fence_retry_count);
     put_list(w, p->restart_backoff_ms, p->restart_backoff_count);
     hf_put_bytes(w, g->config.b, sizeof g->config.b);
+}
+
+/* Watchdog, fence paths and returns of a node. */
+static void put_beside(struct hf_writer *w, const struct node *n)
+{
+    hf_put_u8(w, n->attest.state);
+    hf_put_u32(w, n->attest.timeout_ms);
+    hf_put_u32(w, n->attest.lease_ms);
+    hf_put_u16(w, n->attest.version);
+    hf_put_str(w, n->attest.identity);
+    put_timer(w, &n->safe);
+    put_timer(w, &n->hold);
+    hf_put_u32(w, n->hold_ms);
+    hf_put_u64(w, n->hold_seq);
+    put_token(w, n->hold_order);
+    put_token(w, n->disarm_order);
+    put_token(w, n->power_order);
+    for (uint8_t l = 0; l < HF_FENCE_LEVELS_MAX; l++) {
+        hf_put_u8(w, n->path[l].found);
+        hf_put_u64(w, n->path[l].hardware);
+        hf_put_u64(w, n->path[l].recorded);
+    }
+    hf_put_u64(w, n->hardware);
+    put_timer(w, &n->flap);
+    put_timer(w, &n->settle);
+    hf_put_u8(w, n->returns);
+    hf_put_u8(w, (uint8_t)(n->attest.is_held | n->cannot_fence << 1 | n->is_passive << 2 |
+                           n->is_leaving << 3 | n->has_left << 4));
 }
 
 static void put_node(struct hf_writer *w, const struct node *n)
@@ -73,6 +109,7 @@ static void put_node(struct hf_writer *w, const struct node *n)
     hf_put_u8(w, n->executor);
     hf_put_u8(w, n->level);
     hf_put_u16(w, n->attempts);
+    put_beside(w, n);
 }
 
 static void put_def(struct hf_writer *w, const struct hf_vm_def *d)
@@ -130,6 +167,9 @@ static void put_engine(struct hf_writer *w, const struct engine *e)
     hf_put_u8(w, e->present);
     hf_put_u8(w, e->is_armed);
     put_timer(w, &e->startup);
+    put_timer(w, &e->storm);
+    hf_put_u8(w, e->storm_count);
+    hf_put_u8(w, e->in_storm);
     hf_put_u32(w, e->uid_last);
     FOR_EACH_NODE (e, n)
         put_node(w, &e->nodes[n]);
@@ -219,6 +259,7 @@ static void get_group(struct hf_reader *r, struct hf_group *g)
         g->nodes[n].nodeid = hf_get_u32(r);
         g->nodes[n].fence_levels = hf_get_enum(r, HF_FENCE_LEVELS_MAX + 1);
         g->nodes[n].reserve_mib = hf_get_u32(r);
+        g->nodes[n].has_watchdog = hf_get_enum(r, 2);
     }
     struct hf_policy *p = &g->policy;
     p->silent_grace_ms = hf_get_u32(r);
@@ -228,9 +269,47 @@ static void get_group(struct hf_reader *r, struct hf_group *g)
     p->stop_deadline_ms = hf_get_u32(r);
     p->stable_ms = hf_get_u32(r);
     p->maintenance_max_ms = hf_get_u32(r);
+    p->hold_max_ms = hf_get_u32(r);
+    p->safe_time_ms = hf_get_u32(r);
+    p->settle_ms = hf_get_u32(r);
+    p->flap_window_ms = hf_get_u32(r);
+    p->storm_window_ms = hf_get_u32(r);
+    p->storm_fences = hf_get_u8(r);
+    p->returns_max = hf_get_u8(r);
     p->fence_retry_count = get_list(r, p->fence_retry_ms);
     p->restart_backoff_count = get_list(r, p->restart_backoff_ms);
     hf_get_bytes(r, g->config.b, sizeof g->config.b);
+}
+
+static void get_beside(struct hf_reader *r, struct node *n)
+{
+    n->attest.state = hf_get_enum(r, HF_WATCHDOGS);
+    n->attest.timeout_ms = hf_get_u32(r);
+    n->attest.lease_ms = hf_get_u32(r);
+    n->attest.version = hf_get_u16(r);
+    hf_get_str(r, n->attest.identity, sizeof n->attest.identity);
+    n->safe = get_timer(r);
+    n->hold = get_timer(r);
+    n->hold_ms = hf_get_u32(r);
+    n->hold_seq = hf_get_u64(r);
+    n->hold_order = get_token(r);
+    n->disarm_order = get_token(r);
+    n->power_order = get_token(r);
+    for (uint8_t l = 0; l < HF_FENCE_LEVELS_MAX; l++) {
+        n->path[l].found = hf_get_enum(r, HF_PATHS);
+        n->path[l].hardware = hf_get_u64(r);
+        n->path[l].recorded = hf_get_u64(r);
+    }
+    n->hardware = hf_get_u64(r);
+    n->flap = get_timer(r);
+    n->settle = get_timer(r);
+    n->returns = hf_get_u8(r);
+    uint8_t bits = hf_get_enum(r, 1 << 5);
+    n->attest.is_held = bits & 1;
+    n->cannot_fence = bits >> 1 & 1;
+    n->is_passive = bits >> 2 & 1;
+    n->is_leaving = bits >> 3 & 1;
+    n->has_left = bits >> 4 & 1;
 }
 
 static void get_node(struct hf_reader *r, const struct engine *e, struct node *n)
@@ -257,6 +336,7 @@ static void get_node(struct hf_reader *r, const struct engine *e, struct node *n
     n->executor = get_node_ix(r, e);
     n->level = hf_get_enum(r, HF_FENCE_LEVELS_MAX);
     n->attempts = hf_get_u16(r);
+    get_beside(r, n);
 }
 
 static void get_def(struct hf_reader *r, const struct engine *e, struct hf_vm_def *d)
@@ -340,6 +420,9 @@ static enum hf_code get_engine(struct hf_reader *r, struct engine *e, struct hf_
     e->present = get_nodes(r, e);
     e->is_armed = hf_get_enum(r, 2);
     e->startup = get_timer(r);
+    e->storm = get_timer(r);
+    e->storm_count = hf_get_u8(r);
+    e->in_storm = hf_get_enum(r, 2);
     e->uid_last = hf_get_u32(r);
     for (uint8_t n = 0; n < HF_NODES_MAX; n++)
         e->nodes[n].executor = HF_NO_NODE.ix;

@@ -104,6 +104,12 @@ static void dispatch(struct step *s, const struct hf_event *ev)
     case HF_EV_ORDER:
         order_apply(s, ev);
         break;
+    case HF_EV_ATTEST:
+        watchdog_attest(s, ev);
+        break;
+    case HF_EV_PATH:
+        path_tested(s, ev);
+        break;
     case HF_EVENT_TYPES:
         HF_ASSERT(ev->type != HF_EVENT_TYPES);
         break;
@@ -132,8 +138,11 @@ void engine_step(struct engine *e, const struct hf_event *ev, struct engine_out 
     if (s.needs_review) {
         fence_pardon(&s);
         drain_review(&s);
+        leave_review(&s);
         place_review(&s);
         fence_review(&s);
+        watchdog_review(&s);
+        path_review(&s);
     }
     engine_check(e);
 }

@@ -19,7 +19,8 @@ void timer_clear(struct timer *t)
 
 bool timer_is_safety(enum purpose purpose)
 {
-    return purpose == FOR_GRACE || purpose == FOR_STARTUP;
+    return purpose == FOR_GRACE || purpose == FOR_STARTUP || purpose == FOR_SAFE_TIME ||
+           purpose == FOR_HOLD;
 }
 
 uint32_t backoff_ms(const uint32_t *list, uint8_t count, uint32_t nth)
@@ -50,27 +51,53 @@ static bool ran_out(struct step *s, struct timer *t, hf_node from)
 static void maintenance_over(struct step *s, uint8_t n)
 {
     s->e->nodes[n].in_maintenance = false;
+    s->e->nodes[n].is_leaving = false;
     s->needs_review = true;
     step_note_node(s, n, s->e->nodes[n].state, HF_WHY_MAINTENANCE_EXPIRED, 0);
+}
+
+/* A timer that runs beside the life of a node ran out for the group. */
+static void side_timer(struct step *s, uint8_t n, enum purpose purpose)
+{
+    struct node *node = &s->e->nodes[n];
+    s->needs_review = true;
+    if (purpose == FOR_MAINTENANCE) {
+        maintenance_over(s, n);
+    } else if (purpose == FOR_SAFE_TIME) {
+        host_proved(s, n, HF_PROOF_WATCHDOG);
+    } else if (purpose == FOR_HOLD) {
+        node->hold_order = (struct hf_token){0};
+        step_note_node(s, n, node->state, HF_WHY_HOLD_OVER, 0);
+    } else if (purpose == FOR_FLAP) {
+        node->returns = 0;
+    } else {
+        HF_ASSERT(purpose == FOR_SETTLE);
+        step_note_node(s, n, node->state, HF_WHY_SETTLED, 0);
+    }
 }
 
 static bool node_timer(struct step *s, uint8_t n, hf_node from, struct hf_token token)
 {
     struct node *node = &s->e->nodes[n];
-    if (is_due(&node->maintenance, token)) {
-        if (ran_out(s, &node->maintenance, from))
-            maintenance_over(s, n);
-        return true;
-    }
-    if (!is_due(&node->timer, token))
+    struct timer *beside[] = {&node->maintenance, &node->safe, &node->hold, &node->flap,
+                              &node->settle};
+    struct timer *t = is_due(&node->timer, token) ? &node->timer : NULL;
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+        if (is_due(beside[i], token))
+            t = beside[i];
+    if (!t)
         return false;
-    enum purpose purpose = node->timer.purpose;
-    if (purpose == FOR_GRACE && from.ix == n) {
+    enum purpose purpose = t->purpose;
+    if ((purpose == FOR_GRACE || purpose == FOR_SAFE_TIME) && from.ix == n) {
         step_answer(s, false, HF_WHY_ALREADY); /* who speaks is no witness to his own silence */
         return true;
     }
-    if (!ran_out(s, &node->timer, from))
+    if (!ran_out(s, t, from))
         return true;
+    if (t != &node->timer) {
+        side_timer(s, n, purpose);
+        return true;
+    }
     if (purpose == FOR_GRACE) {
         if (node_apply(s, n, HF_NE_GRACE_OVER, HF_WHY_GRACE_OVER, 0))
             vm_node_lost(s, n);
@@ -106,6 +133,11 @@ void timer_expired(struct step *s, hf_node from, struct hf_token token)
             step_note_group(s, HF_WHY_STARTUP_GRACE_OVER, 0);
             s->needs_review = true;
         }
+        return;
+    }
+    if (is_due(&e->storm, token)) {
+        ran_out(s, &e->storm, from);
+        e->storm_count = 0;
         return;
     }
     FOR_EACH_NODE (e, n)

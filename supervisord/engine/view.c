@@ -21,8 +21,11 @@ enum hf_code group_check(const struct hf_group *group, struct hf_err *err)
     }
     const struct hf_policy *p = &group->policy;
     if (!p->silent_grace_ms || !p->startup_grace_ms || !p->fence_deadline_ms ||
-        !p->start_deadline_ms || !p->stop_deadline_ms || !p->stable_ms || !p->maintenance_max_ms)
+        !p->start_deadline_ms || !p->stop_deadline_ms || !p->stable_ms || !p->maintenance_max_ms ||
+        !p->hold_max_ms || !p->settle_ms || !p->flap_window_ms || !p->storm_window_ms)
         return hf_err_set(err, HF_EINVAL, "a deadline or grace of zero");
+    if (p->storm_fences == 0 || p->returns_max == 0)
+        return hf_err_set(err, HF_EINVAL, "a guard that allows nothing");
     if (p->fence_retry_count == 0 || p->fence_retry_count > HF_BACKOFFS_MAX ||
         p->restart_backoff_count == 0 || p->restart_backoff_count > HF_BACKOFFS_MAX)
         return hf_err_set(err, HF_EINVAL, "a back-off list without or with too many steps");
@@ -64,6 +67,41 @@ static void add_timer(const struct timer *t, struct hf_effect *effects, uint32_t
                                              .u.timer.after_ms = t->after_ms};
 }
 
+static void add_order(struct hf_token token, enum hf_effect_type type, hf_node actor,
+                      struct hf_effect *effects, uint32_t *count)
+{
+    if (!hf_token_is(token))
+        return;
+    HF_ASSERT(*count < HF_EFFECTS_MAX);
+    effects[(*count)++] = (struct hf_effect){.token = token, .actor = actor, .type = type};
+}
+
+static void add_node(const struct engine *e, uint8_t n, hf_node actor, struct hf_effect *effects,
+                     uint32_t *count)
+{
+    const struct node *node = &e->nodes[n];
+    const struct timer *timers[] = {&node->timer, &node->maintenance, &node->safe,
+                                    &node->hold,  &node->flap,        &node->settle};
+    for (size_t i = 0; i < sizeof timers / sizeof *timers; i++)
+        add_timer(timers[i], effects, count);
+    if (node->executor == actor.ix) {
+        uint32_t before = *count;
+        add_order(node->order, HF_FX_FENCE, actor, effects, count);
+        add_order(node->power_order, HF_FX_POWER_ON, actor, effects, count);
+        for (uint32_t i = before; i < *count; i++) {
+            effects[i].u.fence.target = (hf_node){n};
+            effects[i].u.fence.level = node->level;
+        }
+    }
+    if (actor.ix != n)
+        return;
+    add_order(node->disarm_order, HF_FX_DISARM, actor, effects, count);
+    if (hf_token_is(node->hold_order)) {
+        add_order(node->hold_order, HF_FX_HOLD, actor, effects, count);
+        effects[*count - 1].u.hold.ms = node->hold.after_ms;
+    }
+}
+
 static void add_vm(const struct engine *e, const struct vm *v, hf_node actor,
                    struct hf_effect *effects, uint32_t *count)
 {
@@ -90,16 +128,9 @@ uint32_t engine_pending(const struct engine *e, hf_node actor,
 {
     uint32_t count = 0;
     add_timer(&e->startup, effects, &count);
-    FOR_EACH_NODE (e, n) {
-        const struct node *node = &e->nodes[n];
-        add_timer(&node->timer, effects, &count);
-        add_timer(&node->maintenance, effects, &count);
-        if (hf_token_is(node->order) && node->executor == actor.ix)
-            effects[count++] = (struct hf_effect){.token = node->order,
-                                                  .actor = actor,
-                                                  .type = HF_FX_FENCE,
-                                                  .u.fence = {{n}, node->level}};
-    }
+    add_timer(&e->storm, effects, &count);
+    FOR_EACH_NODE (e, n)
+        add_node(e, n, actor, effects, &count);
     for (const struct vm *v = e->vms; v < e->vms + e->slots_end; v++) {
         if (!v->is_used)
             continue;
@@ -138,18 +169,33 @@ uint64_t engine_inventory_due(const struct engine *e, hf_node node)
     return due;
 }
 
+static bool node_has(const struct node *n, struct hf_token token)
+{
+    return hf_token_same(n->order, token) || hf_token_same(n->power_order, token) ||
+           hf_token_same(n->hold_order, token) || hf_token_same(n->disarm_order, token) ||
+           timer_is(&n->timer, token) || timer_is(&n->maintenance, token) ||
+           timer_is(&n->safe, token) || timer_is(&n->hold, token) || timer_is(&n->flap, token) ||
+           timer_is(&n->settle, token);
+}
+
+hf_node engine_path_tester(const struct engine *e, hf_node target)
+{
+    HF_ASSERT(target.ix < e->group.nodes_count);
+    FOR_EACH_NODE (e, n)
+        if (n != target.ix && e->nodes[n].is_present && host_is_able(e, (hf_node){n}))
+            return (hf_node){n};
+    return HF_NO_NODE;
+}
+
 bool engine_is_live(const struct engine *e, struct hf_token token)
 {
     if (!hf_token_is(token))
         return false;
-    if (timer_is(&e->startup, token))
+    if (timer_is(&e->startup, token) || timer_is(&e->storm, token))
         return true;
-    FOR_EACH_NODE (e, n) {
-        const struct node *node = &e->nodes[n];
-        if (hf_token_same(node->order, token) || timer_is(&node->timer, token) ||
-            timer_is(&node->maintenance, token))
+    FOR_EACH_NODE (e, n)
+        if (node_has(&e->nodes[n], token))
             return true;
-    }
     for (const struct vm *v = e->vms; v < e->vms + e->slots_end; v++)
         if (v->is_used && (hf_token_same(v->order, token) || timer_is(&v->timer, token) ||
                            hf_token_same(v->stray_order, token)))
@@ -173,6 +219,8 @@ struct hf_group_view engine_group(const struct engine *e)
         .present = e->present,
         .is_armed = e->is_armed,
         .in_startup_grace = e->startup.purpose != FOR_NOTHING,
+        .in_storm = e->in_storm,
+        .storm_count = e->storm_count,
         .vms_count = e->vms_count,
     };
 }
@@ -183,7 +231,7 @@ struct hf_node_view engine_node(const struct engine *e, hf_node node)
     const struct node *n = &e->nodes[node.ix];
     struct load load;
     place_load(e, NULL, &load);
-    return (struct hf_node_view){
+    struct hf_node_view view = {
         .state = n->state,
         .proof = n->proof,
         .since_seq = n->since_seq,
@@ -202,7 +250,24 @@ struct hf_node_view engine_node(const struct engine *e, hf_node node)
         .fence_level = n->level,
         .fence_attempts = n->attempts,
         .why = n->why,
+        .watchdog = {n->attest.state, n->attest.timeout_ms, n->attest.lease_ms, n->attest.version,
+                     n->attest.identity, n->attest.is_held},
+        .safe_ms = watchdog_safe_ms(e, node.ix),
+        .safe_time_runs = n->safe.purpose != FOR_NOTHING,
+        .can_be_fenced = path_can_fence(e, node.ix),
+        .is_held = n->hold.purpose != FOR_NOTHING,
+        .hold_ms = n->hold_ms,
+        .hold_seq = n->hold_seq,
+        .is_leaving = n->is_leaving,
+        .has_left = n->has_left,
+        .is_settling = n->settle.purpose != FOR_NOTHING,
+        .is_passive = n->is_passive,
+        .returns = n->returns,
+        .hardware = n->hardware,
     };
+    for (uint8_t l = 0; l < HF_FENCE_LEVELS_MAX; l++)
+        view.path[l] = (enum hf_path)n->path[l].found;
+    return view;
 }
 
 struct hf_vm_view engine_vm(const struct engine *e, hf_vm vm)

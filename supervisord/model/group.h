@@ -16,7 +16,20 @@ struct hf_node_def {
     uint32_t nodeid;      /* corosync's, 1..65535 */
     uint8_t fence_levels; /* 0: cannot be fenced */
     uint32_t reserve_mib; /* memory never given to VMs */
+    bool has_watchdog;    /* its feeder is to arm one while VMs may be here */
 };
+
+/* How long survivors wait until a lost node's watchdog has certainly fired: the newest echoed
+ * heartbeat keeps it fed for `lease_ms`; the feeder may pass its check just before, be paused for
+ * almost a whole timeout, ping once more, and the device fires one timeout later; clocks differ by
+ * 1 % at most; the reset itself takes up to 1 s. Derivation: fencing/README.md. */
+static inline uint32_t hf_safe_time_ms(uint32_t lease_ms, uint32_t watchdog_ms)
+{
+    uint64_t wait = (uint64_t)lease_ms + 2 * (uint64_t)watchdog_ms;
+
+    wait += (wait + 99) / 100 + 1000;
+    return wait > UINT32_MAX ? UINT32_MAX : (uint32_t)wait;
+}
 
 struct hf_policy {
     uint32_t silent_grace_ms;   /* daemon gone, host alive: so long before it counts as lost */
@@ -26,6 +39,13 @@ struct hf_policy {
     uint32_t stop_deadline_ms;   /* added to the VM's own grace; VF clean-up takes 5 s */
     uint32_t stable_ms;          /* running so long clears the failure counters */
     uint32_t maintenance_max_ms; /* a drain ends by itself, with an alarm */
+    uint32_t hold_max_ms;        /* an announced absence of the daemon or of corosync */
+    uint32_t safe_time_ms;       /* the owner's own, longer wait for a watchdog; 0 = computed */
+    uint32_t settle_ms;          /* who came back twice must stay so long before it gets VMs */
+    uint32_t flap_window_ms;     /* no return for so long: earlier ones are forgotten */
+    uint32_t storm_window_ms;    /* storm_fences nodes fenced within it: no more without a person */
+    uint8_t storm_fences;
+    uint8_t returns_max; /* so many returns in a row: no VMs until an operator says so */
     uint32_t fence_retry_ms[HF_BACKOFFS_MAX]; /* the last value repeats */
     uint8_t fence_retry_count;
     uint32_t restart_backoff_ms[HF_BACKOFFS_MAX];

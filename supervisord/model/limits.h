@@ -19,6 +19,9 @@ enum {
     HF_FENCE_PARAMS_MAX = 24, /* parameters of one device; fence_ipmilan knows about 30 */
     HF_PARAM_VALUE_MAX = 255, /* one line of the agent's stdin, without key */
 
+    HF_WATCHDOG_NAME_MAX = 32, /* watchdog_info.identity, linux/watchdog.h */
+    HF_DEVICE_PATH_MAX = 63,   /* /dev/watchdog0 and room */
+
     HF_XML_MAX = 1 << 20,           /* far above any domain; also libxml2's limit for us */
     HF_BLOBS_MAX = 2 * HF_VMS_MAX,  /* every VM's XML and the version it replaces */
     HF_BLOB_BYTES_MAX = 64 << 20,   /* all of them together, in the daemon's memory */

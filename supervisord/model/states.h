@@ -25,6 +25,30 @@ enum hf_proof {
     HF_PROOFS
 };
 
+/* What a node's feeder says of its watchdog. Only ARMED lets time be a proof. */
+enum hf_watchdog {
+    HF_WD_UNKNOWN = 0, /* no feeder has spoken, or it has been silent too long */
+    HF_WD_UNUSED,      /* the configuration wants none here */
+    HF_WD_DISARMED,    /* the device is there and closed */
+    HF_WD_ARMED,       /* open, set, and pinged only while the lease holds */
+    HF_WD_ABSENT,      /* no such device */
+    HF_WD_BUSY,        /* somebody else holds it */
+    HF_WD_SOFT,        /* a software watchdog, and allow_softdog is not set */
+    HF_WD_BROKEN,      /* it does not do what it is told */
+    HF_WATCHDOGS
+};
+
+/* What the self-test of one fence level found: can it switch the node off when it must? */
+enum hf_path {
+    HF_PATH_UNKNOWN = 0, /* not tried yet, or nobody could try */
+    HF_PATH_OK,          /* answers, credentials taken, reads on or off, right host */
+    HF_PATH_UNREACHABLE, /* a device does not answer */
+    HF_PATH_DENIED,      /* a device refuses our credentials, or their privilege is too low */
+    HF_PATH_WRONG_HOST,  /* a device answers for another host than this node */
+    HF_PATH_BROKEN,      /* agent or credentials file missing or unfit, nonsense for an answer */
+    HF_PATHS
+};
+
 enum hf_vm_state {
     HF_VM_STOPPED = 0,
     HF_VM_WAITING,  /* for proof: it may still run on a node that is lost */
@@ -73,6 +97,7 @@ enum hf_node_event {
     HF_NE_FENCE_FAILED,
     HF_NE_PROOF,
     HF_NE_CALLED_OFF, /* its death is not needed any more, or the group was disarmed */
+    HF_NE_LEAVE,      /* announced, and empty: it may be switched off by its owner */
     HF_NODE_EVENTS
 };
 
@@ -123,6 +148,22 @@ enum hf_reason {
     HF_WHY_DRAINED,
     HF_WHY_UNDRAINED,
     HF_WHY_MAINTENANCE_EXPIRED,
+    HF_WHY_SAFE_TIME,    /* the wait for its watchdog has begun; detail = milliseconds */
+    HF_WHY_ATTESTED,     /* its watchdog is armed; detail = its timeout in milliseconds */
+    HF_WHY_NOT_ATTESTED, /* its watchdog is not armed (any more); detail = enum hf_watchdog */
+    HF_WHY_PATH_OK,      /* a fence level passed its self-test; detail = level, from 1 */
+    HF_WHY_PATH_FAILED,  /* it did not; detail = level * 100 + enum hf_path */
+    HF_WHY_CANNOT_FENCE, /* no way is left to prove it dead but a person's word */
+    HF_WHY_CAN_FENCE,    /* there is one again */
+    HF_WHY_HOLD,         /* announced: away for a while, VMs run on; detail = milliseconds */
+    HF_WHY_HOLD_OVER,
+    HF_WHY_LEAVING,       /* announced: to be emptied and then switched off by its owner */
+    HF_WHY_LEFT_IN_ORDER, /* empty and gone with notice */
+    HF_WHY_SETTLING,      /* back again and again: no VM until it stays; detail = milliseconds */
+    HF_WHY_SETTLED,
+    HF_WHY_PASSIVE,  /* back too often: no VM until an operator says so; detail = returns */
+    HF_WHY_POWER_ON, /* switched on again on an order */
+    HF_WHY_POWER_ON_FAILED,
     /* the group */
     HF_WHY_FORMED,
     HF_WHY_VIEW,
@@ -130,6 +171,8 @@ enum hf_reason {
     HF_WHY_STARTUP_GRACE_OVER,
     HF_WHY_ARMED,
     HF_WHY_DISARMED,
+    HF_WHY_STORM,      /* too many fences: none more without a person; detail = fences counted */
+    HF_WHY_STORM_OVER, /* a person has looked */
     /* VMs */
     HF_WHY_ADDED,
     HF_WHY_REMOVED,
@@ -175,6 +218,11 @@ enum hf_reason {
     HF_WHY_STILL_HEARD, /* a person's word is refused while the node is heard */
     HF_WHY_NOT_LOST,
     HF_WHY_BAD_TARGET,
+    HF_WHY_WRONG_HOST,   /* a fence device answers for another host */
+    HF_WHY_PATH_UNFIT,   /* a fence level has failed its self-test */
+    HF_WHY_NOT_EMPTY,    /* VMs are or may be there */
+    HF_WHY_NOT_DEAD,     /* only what was switched off can be switched on */
+    HF_WHY_NOT_DRAINED,  /* wanted in maintenance first */
     HF_WHY_ALREADY,      /* nothing to do */
     HF_WHY_VOTE_COUNTED, /* a safety timer's expiry, waiting for a majority */
     HF_REASONS

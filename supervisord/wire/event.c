@@ -148,6 +148,7 @@ static void put_attest(struct hf_writer *w, const struct hf_event *ev)
                                        .version = ev->u.attest.version};
 
     fields_put_watchdog(w, &watchdog, ev->u.attest.identity);
+    hf_put_u64(w, ev->u.attest.hold_seq);
 }
 
 static void get_attest(struct hf_reader *r, struct hf_event *ev)
@@ -159,6 +160,7 @@ static void get_attest(struct hf_reader *r, struct hf_event *ev)
     ev->u.attest.timeout_ms = watchdog.timeout_ms;
     ev->u.attest.lease_ms = watchdog.lease_ms;
     ev->u.attest.version = watchdog.version;
+    ev->u.attest.hold_seq = hf_get_u64(r);
 }
 
 static void put_path(struct hf_writer *w, const struct hf_event *ev)
