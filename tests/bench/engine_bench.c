@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "supervisord/engine/engine.h"
+#include "tests/unit/supervisord/a_group.h"
 
 enum {
     NODES = 3,
@@ -46,28 +47,15 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void group_of(struct hf_group *group)
+static struct hf_group group_of(void)
 {
-    memset(group, 0, sizeof *group);
-    snprintf(group->name, sizeof group->name, "bench");
-    group->nodes_count = NODES;
-    for (unsigned i = 0; i < NODES; i++) {
-        snprintf(group->nodes[i].name, sizeof group->nodes[i].name, "n%u", i);
-        group->nodes[i].nodeid = 1 + i;
-        group->nodes[i].fence_levels = 1;
-        group->nodes[i].reserve_mib = 1024;
-    }
-    group->policy = (struct hf_policy){.silent_grace_ms = 10000,
-                                       .startup_grace_ms = 60000,
-                                       .fence_deadline_ms = 60000,
-                                       .start_deadline_ms = 60000,
-                                       .stop_deadline_ms = 20000,
-                                       .stable_ms = 600000,
-                                       .maintenance_max_ms = 3600000,
-                                       .fence_retry_ms = {5000},
-                                       .fence_retry_count = 1,
-                                       .restart_backoff_ms = {1000},
-                                       .restart_backoff_count = 1};
+    struct hf_group group = a_group(NODES);
+
+    group.policy.fence_retry_ms[0] = 5000;
+    group.policy.fence_retry_count = 1;
+    group.policy.restart_backoff_ms[0] = 1000;
+    group.policy.restart_backoff_count = 1;
+    return group;
 }
 
 static void step(struct bench *b)
@@ -201,11 +189,10 @@ static void host_lost(struct bench *b, unsigned n)
 
 static void open_bench(struct bench *b, uint32_t vms)
 {
-    struct hf_group group;
+    struct hf_group group = group_of();
     struct hf_err err;
     memset(b, 0, sizeof *b);
     b->engine = calloc(1, engine_size());
-    group_of(&group);
     if (b->engine == NULL || engine_init(b->engine, &group, &err) != HF_OK)
         abort();
     b->vms = vms;

@@ -3,8 +3,8 @@
  * and an engine of three nodes must survive it, whatever it says. */
 #include "supervisord/engine/engine.h"
 #include "supervisord/wire/event.h"
+#include "tests/unit/supervisord/a_group.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,21 +13,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 static struct engine *new_engine(struct engine_out *out)
 {
     struct engine *e = aligned_alloc(64, (engine_size() + 63) / 64 * 64);
-    struct hf_group g = {.name = "fuzz", .nodes_count = 3};
+    struct hf_group g = a_group(3);
     struct hf_event ev = {.seq = 1, .from = HF_NO_NODE, .type = HF_EV_MEMBERS};
     struct hf_err err;
 
     if (e == NULL)
         abort();
     for (uint8_t n = 0; n < 3; n++) {
-        snprintf(g.nodes[n].name, sizeof g.nodes[n].name, "n%u", n + 1u);
-        g.nodes[n].nodeid = n + 1u;
-        g.nodes[n].fence_levels = 1;
         ev.u.members.node[n].present = ev.u.members.node[n].in_ring = true;
         ev.u.members.node[n].boot.id[0] = 1;
         ev.u.members.node[n].incarnation = 1;
     }
-    g.policy = (struct hf_policy){1000, 1000, 1000, 1000, 20000, 1000, 1000, {1000}, 1, {0}, 1};
     if (engine_init(e, &g, &err) != HF_OK)
         abort();
     engine_step(e, &ev, out);

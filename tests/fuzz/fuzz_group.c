@@ -5,8 +5,8 @@
  * right), so that the bodies are reached. */
 #include "supervisord/cluster/replica.h"
 #include "supervisord/wire/group.h"
+#include "tests/unit/supervisord/a_group.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static void echo(struct bench *b, uint32_t nodes, hf_time now)
 static struct bench *open_bench(uint32_t configured, uint32_t present, hf_time now)
 {
     struct bench *b = malloc(sizeof *b);
-    struct hf_group file = {.name = "fuzz", .nodes_count = (uint8_t)configured};
+    struct hf_group file = a_group((uint8_t)configured);
     struct replica_settings s = {.nodeid = 1,
                                  .incarnation = 5,
                                  .file = &file,
@@ -96,11 +96,6 @@ static struct bench *open_bench(uint32_t configured, uint32_t present, hf_time n
 
     if (b == NULL)
         abort();
-    for (uint32_t n = 0; n < configured; n++) {
-        snprintf(file.nodes[n].name, sizeof file.nodes[n].name, "n%u", n + 1u);
-        file.nodes[n].nodeid = n + 1u;
-    }
-    file.policy = (struct hf_policy){1000, 1000, 1000, 1000, 20000, 1000, 1000, {1000}, 1, {0}, 1};
     b->count = 0;
     b->r = aligned_alloc(64, (replica_size() + 63) / 64 * 64);
     if (b->r == NULL || replica_init(b->r, &s, &ports, &err) != HF_OK)

@@ -1,4 +1,5 @@
-/* a_group.h - the group that tests mean when any will do: n1, n2, ... with one fence level each. */
+/* a_group.h - the group that tests mean when any will do: n1, n2, ... with one fence level each,
+ * and the VM that they mean when any will do. */
 #ifndef TESTS_UNIT_SUPERVISORD_A_GROUP_H
 #define TESTS_UNIT_SUPERVISORD_A_GROUP_H
 
@@ -34,6 +35,20 @@ static inline struct hf_group a_group(uint8_t nodes)
                                   .restart_backoff_ms = {0, 2000, 10000},
                                   .restart_backoff_count = 3};
     return g;
+}
+
+static inline struct hf_vm_def a_vm(const char *name)
+{
+    struct hf_vm_def def = {.memory_mib = 4096,
+                            .priority = 100,
+                            .preferred = HF_NO_NODE,
+                            .restarts_here = 2,
+                            .restarts_max = 4,
+                            .stop_grace_ms = 5000,
+                            .xml_bytes = 100};
+
+    (void)snprintf(def.name, sizeof def.name, "%s", name);
+    return def;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include "supervisord/act/act.h"
 #include "supervisord/door/door.h"
 #include "tests/unit/check.h"
+#include "tests/unit/supervisord/a_group.h"
 
 /* A group of one or three nodes around a real engine, this node being the first. What act submits
  * is applied in order; effects for this node come back to it, as the replica would bring them. */
@@ -177,21 +178,10 @@ static void setup(void)
 {
     struct act_ports ports = {NULL,         port_engine, port_submit,   port_tell,
                               port_content, port_want,   port_progress, port_outcome};
-    struct hf_group group;
+    struct hf_group group = a_group(3);
     struct hf_err err;
 
-    memset(&group, 0, sizeof group);
-    strcpy(group.name, "test");
-    group.nodes_count = 3;
     group.config = hf_digest_of(config, strlen(config));
-    for (unsigned i = 0; i < 3; i++) {
-        snprintf(group.nodes[i].name, sizeof group.nodes[i].name, "n%u", i + 1);
-        group.nodes[i].nodeid = i + 1;
-        group.nodes[i].fence_levels = 1;
-        group.nodes[i].reserve_mib = 10;
-    }
-    group.policy =
-        (struct hf_policy){10000, 60000, 60000, 60000, 30000, 600000, 600000, {1000}, 1, {1000}, 1};
     e = calloc(1, engine_size());
     ck_assert_int_eq(engine_init(e, &group, &err), HF_OK);
     ck_assert_int_eq(act_open(&a, 1, &ports, &err), HF_OK);

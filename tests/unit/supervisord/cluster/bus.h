@@ -13,6 +13,7 @@
 #include "supervisord/wire/event.h"
 #include "supervisord/wire/group.h"
 #include "tests/unit/check.h"
+#include "tests/unit/supervisord/a_group.h"
 
 enum { HOSTS_MAX = 6, INBOX_MAX = 8192, NOTES_MAX = 4096 };
 
@@ -261,6 +262,13 @@ static inline void empty_inbox(struct host *h)
     h->first = h->last = 0;
 }
 
+/* What a stopped corosync had kept dies with the daemon. */
+static inline void empty_kept(struct host *h)
+{
+    while (h->kept_count > 0)
+        free_item(h->kept[--h->kept_count]);
+}
+
 static inline struct replica_settings settings_of(unsigned i, uint64_t incarnation)
 {
     struct replica_settings s = {.nodeid = i + 1,
@@ -292,7 +300,7 @@ static inline void load(unsigned i, const struct hf_group *file)
     h->pid = bus.pid_next++;
     h->fx_count = h->mine_count = 0;
     empty_inbox(h);
-    h->kept_count = 0;
+    empty_kept(h);
     h->holds_out = h->is_paused = false;
     ck_assert_int_eq(replica_init(h->r, &s, &ports, &err), HF_OK);
 }
@@ -415,37 +423,13 @@ static inline void run_ms(int64_t ms)
 
 /* ---- a group to test with ---- */
 
-static inline struct hf_group file_of(unsigned nodes)
-{
-    struct hf_group g = {.name = "colo", .nodes_count = (uint8_t)nodes};
-
-    for (unsigned n = 0; n < nodes; n++) {
-        snprintf(g.nodes[n].name, sizeof g.nodes[n].name, "n%u", n + 1);
-        g.nodes[n].nodeid = n + 1;
-        g.nodes[n].fence_levels = 1;
-        g.nodes[n].reserve_mib = 1024;
-    }
-    g.policy = (struct hf_policy){.silent_grace_ms = 10000,
-                                  .startup_grace_ms = 60000,
-                                  .fence_deadline_ms = 60000,
-                                  .start_deadline_ms = 60000,
-                                  .stop_deadline_ms = 30000,
-                                  .stable_ms = 600000,
-                                  .maintenance_max_ms = 14400000,
-                                  .fence_retry_ms = {1000, 5000},
-                                  .fence_retry_count = 2,
-                                  .restart_backoff_ms = {0, 2000, 10000},
-                                  .restart_backoff_count = 3};
-    g.config.b[0] = 1;
-    return g;
-}
-
 /* Hosts up in ring 'a', no daemon yet. */
 static inline void bus_open(unsigned nodes)
 {
     memset(&bus, 0, sizeof bus);
     bus.count = nodes;
-    bus.file = file_of(nodes);
+    bus.file = a_group((uint8_t)nodes);
+    bus.file.config.b[0] = 1;
     bus.now = (hf_time){1000 * HF_NS_PER_MS};
     bus.ring_seq = 4;
     bus.pid_next = 100;
@@ -533,14 +517,8 @@ static inline struct hf_event add_vm(const char *name, unsigned node)
     ev.u.order.type = HF_ORDER_VM_ADD;
     ev.u.order.node = HF_NO_NODE;
     ev.u.order.wants_run = true;
-    ev.u.order.def = (struct hf_vm_def){.memory_mib = 4096,
-                                        .priority = 100,
-                                        .preferred = {(uint8_t)node},
-                                        .restarts_here = 2,
-                                        .restarts_max = 4,
-                                        .stop_grace_ms = 5000,
-                                        .xml_bytes = 100};
-    snprintf(ev.u.order.def.name, sizeof ev.u.order.def.name, "%s", name);
+    ev.u.order.def = a_vm(name);
+    ev.u.order.def.preferred = (hf_node){(uint8_t)node};
     return ev;
 }
 

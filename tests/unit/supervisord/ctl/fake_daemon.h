@@ -179,15 +179,8 @@ static inline void fake_add(const struct hf_vm_def *def, bool wants_run)
 
 static inline void fake_add_vm(const char *name, bool wants_run)
 {
-    struct hf_vm_def def = {.memory_mib = 4096,
-                            .priority = 100,
-                            .preferred = HF_NO_NODE,
-                            .restarts_here = 2,
-                            .restarts_max = 4,
-                            .stop_grace_ms = 5000,
-                            .xml_bytes = 100};
+    struct hf_vm_def def = a_vm(name);
 
-    (void)hf_str_copy(def.name, sizeof def.name, name);
     fake_add(&def, wants_run);
 }
 

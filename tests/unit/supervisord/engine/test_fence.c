@@ -4,7 +4,7 @@
 START_TEST(a_lost_node_nobody_waits_for_is_left_alone)
 {
     form(3);
-    running_on(plain("a"), 1);
+    running_on(a_vm("a"), 1);
     host_gone(2);
     ck_node(2, HF_NODE_LOST);
     ck_assert_ptr_null(effect(HF_FX_FENCE, 0));
@@ -14,7 +14,7 @@ END_TEST
 START_TEST(a_fence_order_dies_with_the_absence_it_was_for)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     host_gone(2);
     struct hf_token old = t.e.nodes[2].order;
     t.member[2].present = t.member[2].in_ring = true;
@@ -32,7 +32,7 @@ END_TEST
 START_TEST(a_failed_fence_is_no_proof_and_is_tried_by_another_after_a_pause)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     host_gone(2);
     result(0, t.e.nodes[2].order, HF_OUT_GAVE_UP);
     ck_node(2, HF_NODE_FENCING);
@@ -50,7 +50,7 @@ END_TEST
 START_TEST(another_takes_over_when_the_executor_leaves)
 {
     form(5);
-    hf_vm_uid uid = running_on(plain("a"), 4);
+    hf_vm_uid uid = running_on(a_vm("a"), 4);
     host_gone(4);
     ck_assert_uint_eq(t.e.nodes[4].executor, 0);
     struct hf_token first = t.e.nodes[4].order;
@@ -65,7 +65,7 @@ END_TEST
 START_TEST(only_the_executors_word_counts)
 {
     form(3);
-    running_on(plain("a"), 2);
+    running_on(a_vm("a"), 2);
     host_gone(2);
     result(1, t.e.nodes[2].order, HF_OUT_DONE);
     ck_assert_int_eq(t.out.why, HF_WHY_STALE_TOKEN);
@@ -76,7 +76,7 @@ END_TEST
 START_TEST(an_operator_may_fence_a_member_but_not_the_quorum)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     order(HF_ORDER_FENCE, 2, 0);
     ck_node(2, HF_NODE_FENCING);
     ck_state(uid, HF_VM_WAITING);
@@ -105,7 +105,7 @@ END_TEST
 START_TEST(a_persons_word_counts_only_for_who_is_not_heard)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     order(HF_ORDER_CONFIRM, 2, 0);
     ck_assert_int_eq(t.out.why, HF_WHY_STILL_HEARD);
     daemon_gone(2);
@@ -122,7 +122,7 @@ END_TEST
 START_TEST(disarming_calls_a_fence_off)
 {
     form(3);
-    running_on(plain("a"), 2);
+    running_on(a_vm("a"), 2);
     host_gone(2);
     struct hf_token token = t.e.nodes[2].order;
     order(HF_ORDER_DISARM, 0xff, 0);
@@ -144,7 +144,7 @@ END_TEST
 START_TEST(a_vm_not_wanted_any_more_needs_nobodys_death)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     host_gone(2);
     ck_node(2, HF_NODE_FENCING);
     order(HF_ORDER_VM_STOP, 0xff, uid);
@@ -155,7 +155,7 @@ END_TEST
 
 START_TEST(a_second_level_follows_at_once)
 {
-    struct hf_group g = trio_group(3);
+    struct hf_group g = a_group(3);
     struct hf_err err;
     g.nodes[2].fence_levels = 2;
     ck_assert_int_eq(engine_init(&t.e, &g, &err), HF_OK);
@@ -165,7 +165,7 @@ START_TEST(a_second_level_follows_at_once)
     for (uint8_t n = 0; n < 3; n++)
         ready(n);
     order(HF_ORDER_ARM, 0xff, 0);
-    running_on(plain("a"), 2);
+    running_on(a_vm("a"), 2);
     host_gone(2);
     ck_assert_uint_eq(effect(HF_FX_FENCE, 0)->u.fence.level, 0);
     result(0, t.e.nodes[2].order, HF_OUT_GAVE_UP);

@@ -13,7 +13,7 @@ END_TEST
 
 START_TEST(a_node_is_a_member_only_after_a_complete_inventory)
 {
-    struct hf_group g = trio_group(3);
+    struct hf_group g = a_group(3);
     struct hf_err err;
     engine_init(&t.e, &g, &err);
     for (uint8_t n = 0; n < 3; n++)
@@ -43,7 +43,7 @@ END_TEST
 START_TEST(a_dead_daemon_is_silent_and_its_vm_runs_on)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     daemon_gone(2);
     ck_node(2, HF_NODE_SILENT);
     ck_state(uid, HF_VM_RUNNING);
@@ -61,7 +61,7 @@ END_TEST
 START_TEST(one_clock_alone_does_not_end_a_grace)
 {
     form(3);
-    running_on(plain("a"), 2);
+    running_on(a_vm("a"), 2);
     daemon_gone(2);
     struct hf_token grace = t.e.nodes[2].timer.token;
     expired(0, grace);
@@ -76,7 +76,7 @@ END_TEST
 START_TEST(a_new_boot_is_proof)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     order(HF_ORDER_DISARM, 0xff, 0);
     host_gone(2);
     ck_state(uid, HF_VM_WAITING);
@@ -95,7 +95,7 @@ END_TEST
 START_TEST(the_same_boot_is_no_proof_but_its_inventory_is)
 {
     form(3);
-    hf_vm_uid stays = running_on(plain("stays"), 2), gone = running_on(plain("gone"), 2);
+    hf_vm_uid stays = running_on(a_vm("stays"), 2), gone = running_on(a_vm("gone"), 2);
     order(HF_ORDER_DISARM, 0xff, 0);
     host_gone(2);
     t.member[2].present = t.member[2].in_ring = true;
@@ -112,7 +112,7 @@ END_TEST
 START_TEST(a_cold_start_waits_for_the_others_before_it_fences)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     boots(0, 2);
     boots(1, 2);
     t.member[2].present = t.member[2].in_ring = false;
@@ -133,7 +133,7 @@ END_TEST
 START_TEST(a_cold_start_with_everybody_back_starts_what_ran)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     for (uint8_t n = 0; n < 3; n++)
         boots(n, 2);
     members(true);
@@ -149,7 +149,7 @@ END_TEST
 START_TEST(a_cold_start_believes_nothing_but_inventories_and_proofs)
 {
     form(3);
-    hf_vm_uid moved = running_on(plain("moved"), 0), stays = running_on(plain("stays"), 1);
+    hf_vm_uid moved = running_on(a_vm("moved"), 0), stays = running_on(a_vm("stays"), 1);
     t.member[2].present = t.member[2].in_ring = false;
     t.member[1].incarnation++;
     members(true); /* 0 remembers, 1 does not: 1 and 2 may have decided without 0 */
@@ -178,7 +178,7 @@ END_TEST
 START_TEST(a_mute_daemon_gets_its_grace_and_is_forgiven)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     beat(2, false);
     ck_node(2, HF_NODE_SILENT);
     beat(2, true);
@@ -191,7 +191,7 @@ END_TEST
 START_TEST(nobody_is_witness_to_his_own_silence)
 {
     form(3);
-    running_on(plain("a"), 2);
+    running_on(a_vm("a"), 2);
     beat(2, false);
     struct hf_token grace = t.e.nodes[2].timer.token;
     expired(2, grace);
@@ -205,7 +205,7 @@ END_TEST
 START_TEST(who_greets_is_silent_no_more)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     beat(2, false);
     ck_node(2, HF_NODE_SILENT);
     members(false);
@@ -218,7 +218,7 @@ END_TEST
 START_TEST(one_who_beats_after_his_proof_is_told_of)
 {
     form(3);
-    running_on(plain("a"), 2);
+    running_on(a_vm("a"), 2);
     host_gone(2);
     result(t.e.nodes[2].executor, t.e.nodes[2].order, HF_OUT_DONE);
     ck_node(2, HF_NODE_DEAD);

@@ -9,7 +9,7 @@ static enum hf_rule refused(hf_vm_uid uid, uint8_t n)
 START_TEST(rule_1_a_ready_member_not_in_maintenance)
 {
     form(3);
-    hf_vm_uid uid = add(plain("a"), false);
+    hf_vm_uid uid = add(a_vm("a"), false);
     ck_assert_int_eq(refused(uid, 1), HF_RULE_NONE);
     order(HF_ORDER_DRAIN, 1, 0);
     ck_assert_int_eq(refused(uid, 1), HF_RULE_1_MEMBER);
@@ -25,7 +25,7 @@ END_TEST
 START_TEST(rule_2_no_proof_pending)
 {
     form(3);
-    hf_vm_uid uid = add(plain("a"), false);
+    hf_vm_uid uid = add(a_vm("a"), false);
     host_gone(2);
     ck_assert_int_eq(refused(uid, 0), HF_RULE_2_PROOF);
 }
@@ -34,18 +34,18 @@ END_TEST
 START_TEST(rule_3_allowed_apart_together)
 {
     form(3);
-    struct hf_vm_def def = plain("only");
+    struct hf_vm_def def = a_vm("only");
     def.allowed = 1u << 2;
     hf_vm_uid uid = running(def);
     ck_assert_uint_eq(vm(uid)->home, 2);
-    def = plain("master");
+    def = a_vm("master");
     strcpy(def.apart, "mq");
     hf_vm_uid master = running(def);
     strcpy(def.name, "slave");
     hf_vm_uid slave = running(def);
     ck_assert_uint_ne(vm(master)->home, vm(slave)->home);
     ck_assert_int_eq(refused(slave, vm(master)->home), HF_RULE_3_AFFINITY);
-    def = plain("gw");
+    def = a_vm("gw");
     strcpy(def.together, "desk");
     hf_vm_uid gw = running(def);
     strcpy(def.name, "risk");
@@ -57,10 +57,10 @@ END_TEST
 START_TEST(rule_6_memory_with_reserve_and_promises)
 {
     form(3);
-    struct hf_vm_def def = plain("big");
+    struct hf_vm_def def = a_vm("big");
     def.memory_mib = 65536 - 1024;
     hf_vm_uid big = running_on(def, 1);
-    hf_vm_uid small = add(plain("small"), false);
+    hf_vm_uid small = add(a_vm("small"), false);
     ck_assert_int_eq(refused(small, 1), HF_RULE_6_MEMORY);
     ck_assert_int_eq(refused(small, 0), HF_RULE_NONE);
     strcpy(def.name, "bigger");
@@ -76,7 +76,7 @@ END_TEST
 START_TEST(an_unplaceable_vm_starts_when_room_comes)
 {
     form(3);
-    struct hf_vm_def def = plain("a");
+    struct hf_vm_def def = a_vm("a");
     def.allowed = 1u << 1;
     strcpy(def.apart, "x");
     hf_vm_uid first = running(def);
@@ -96,7 +96,7 @@ START_TEST(load_is_spread_and_the_lowest_id_decides)
     unsigned count[3] = {0};
     for (int i = 0; i < 9; i++) {
         snprintf(name, sizeof name, "v%d", i);
-        count[vm(running(plain(name)))->home]++;
+        count[vm(running(a_vm(name)))->home]++;
         if (i == 0)
             ck_assert_uint_eq(count[0], 1);
     }
@@ -109,10 +109,10 @@ START_TEST(higher_priority_starts_first)
 {
     form(3);
     hf_vm_uid low, high;
-    struct hf_vm_def def = plain("low");
+    struct hf_vm_def def = a_vm("low");
     def.priority = 10;
     low = running_on(def, 2);
-    def = plain("high");
+    def = a_vm("high");
     def.priority = 900;
     high = running_on(def, 2);
     host_gone(2);
@@ -125,9 +125,9 @@ END_TEST
 START_TEST(a_drain_moves_what_has_a_place_and_leaves_the_rest_running)
 {
     form(3);
-    struct hf_vm_def def = plain("pinned");
+    struct hf_vm_def def = a_vm("pinned");
     def.allowed = 1u << 1;
-    hf_vm_uid pinned = running(def), free_one = running_on(plain("free"), 1);
+    hf_vm_uid pinned = running(def), free_one = running_on(a_vm("free"), 1);
     order(HF_ORDER_DRAIN, 1, 0);
     ck_state(pinned, HF_VM_RUNNING);
     ck_state(free_one, HF_VM_STOPPING);
@@ -150,7 +150,7 @@ END_TEST
 START_TEST(a_move_without_a_place_is_refused_before_anything_stops)
 {
     form(3);
-    struct hf_vm_def def = plain("a");
+    struct hf_vm_def def = a_vm("a");
     strcpy(def.apart, "x");
     running_on(def, 0);
     strcpy(def.name, "b");

@@ -7,12 +7,12 @@ static uint8_t bytes[sizeof(struct engine) + 64];
 static size_t busy_state(void)
 {
     form(3);
-    struct hf_vm_def def = plain("a");
+    struct hf_vm_def def = a_vm("a");
     strcpy(def.apart, "mq");
     running_on(def, 2);
-    running_on(plain("b"), 1);
-    add(plain("c"), true);
-    add(plain("d"), false);
+    running_on(a_vm("b"), 1);
+    add(a_vm("c"), true);
+    add(a_vm("d"), false);
     order(HF_ORDER_DRAIN, 1, 0);
     host_gone(2);
     return engine_save(&t.e, bytes, sizeof bytes);
@@ -82,13 +82,13 @@ END_TEST
 START_TEST(a_group_that_breaks_a_limit_is_refused)
 {
     struct hf_err err;
-    struct hf_group g = trio_group(3);
+    struct hf_group g = a_group(3);
     g.nodes[1].nodeid = g.nodes[0].nodeid;
     ck_assert_int_eq(engine_init(&t.e, &g, &err), HF_EINVAL);
-    g = trio_group(3);
+    g = a_group(3);
     g.policy.stop_deadline_ms = 0;
     ck_assert_int_eq(engine_init(&t.e, &g, &err), HF_EINVAL);
-    g = trio_group(3);
+    g = a_group(3);
     g.nodes_count = 0;
     ck_assert_int_eq(engine_init(&t.e, &g, &err), HF_EINVAL);
 }

@@ -44,7 +44,7 @@ static void random_order(struct hf_event *ev)
         return;
     char name[16];
     snprintf(name, sizeof name, "v%u", (unsigned)below(12));
-    ev->u.order.def = plain(name);
+    ev->u.order.def = a_vm(name);
     ev->u.order.wants_run = below(2);
     ev->u.order.def.memory_mib = (uint32_t)(1 + below(30000));
     if (below(2))

@@ -15,7 +15,7 @@ END_TEST
 START_TEST(a_lost_host_is_fenced_and_its_vm_starts_only_after_the_proof)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     host_gone(2);
     ck_state(uid, HF_VM_WAITING);
     ck_node(2, HF_NODE_FENCING);
@@ -35,7 +35,7 @@ END_TEST
 START_TEST(what_ran_nowhere_waits_too_for_a_lost_node_might_have_been_told)
 {
     form(3);
-    hf_vm_uid uid = add(plain("a"), false);
+    hf_vm_uid uid = add(a_vm("a"), false);
     host_gone(2);
     ck_state(uid, HF_VM_STOPPED);
     order(HF_ORDER_VM_START, 0xff, uid);
@@ -49,7 +49,7 @@ END_TEST
 START_TEST(a_crash_restarts_it_where_it_ran_at_once)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 1);
+    hf_vm_uid uid = running_on(a_vm("a"), 1);
     seen(1, uid, vm(uid)->start_no, HF_SEEN_CRASHED);
     ck_state(uid, HF_VM_STARTING);
     ck_assert_uint_eq(vm(uid)->home, 1);
@@ -67,7 +67,7 @@ static void crash(hf_vm_uid uid)
 START_TEST(repeated_crashes_go_elsewhere_and_end_in_failed)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 1);
+    hf_vm_uid uid = running_on(a_vm("a"), 1);
     uint8_t home[4];
     for (int i = 0; i < 4; i++) {
         crash(uid);
@@ -89,7 +89,7 @@ END_TEST
 START_TEST(the_second_crash_waits_out_a_back_off)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 1);
+    hf_vm_uid uid = running_on(a_vm("a"), 1);
     crash(uid);
     result(1, vm(uid)->order, HF_OUT_DONE);
     seen(1, uid, vm(uid)->start_no, HF_SEEN_CRASHED);
@@ -102,7 +102,7 @@ END_TEST
 START_TEST(time_forgives)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 1);
+    hf_vm_uid uid = running_on(a_vm("a"), 1);
     crash(uid);
     result(1, vm(uid)->order, HF_OUT_DONE);
     ck_assert_int_eq(vm(uid)->timer.purpose, FOR_STABLE);
@@ -115,7 +115,7 @@ END_TEST
 START_TEST(unknown_is_neither_stopped_nor_failed)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 1);
+    hf_vm_uid uid = running_on(a_vm("a"), 1);
     seen(1, uid, 0, HF_SEEN_UNKNOWN);
     ck_state(uid, HF_VM_RUNNING);
     ck_assert_uint_eq(vm(uid)->possible, 1u << 1);
@@ -126,7 +126,7 @@ END_TEST
 START_TEST(word_of_an_older_start_is_refused)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 1);
+    hf_vm_uid uid = running_on(a_vm("a"), 1);
     crash(uid);
     result(1, vm(uid)->order, HF_OUT_DONE);
     seen(1, uid, 1, HF_SEEN_CRASHED);
@@ -138,7 +138,7 @@ END_TEST
 START_TEST(what_a_person_ended_is_held)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 1);
+    hf_vm_uid uid = running_on(a_vm("a"), 1);
     seen(1, uid, vm(uid)->start_no, HF_SEEN_DESTROYED);
     ck_state(uid, HF_VM_HELD);
     ck_assert_uint_eq(vm(uid)->possible, 0);
@@ -150,7 +150,7 @@ END_TEST
 START_TEST(what_a_person_started_is_held_and_not_started_twice)
 {
     form(3);
-    hf_vm_uid uid = add(plain("a"), false);
+    hf_vm_uid uid = add(a_vm("a"), false);
     seen(2, uid, 0, HF_SEEN_RUNNING);
     ck_state(uid, HF_VM_HELD);
     ck_assert_uint_eq(vm(uid)->home, 2);
@@ -163,7 +163,7 @@ END_TEST
 START_TEST(a_second_copy_is_ordered_off_where_it_must_not_be)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 1);
+    hf_vm_uid uid = running_on(a_vm("a"), 1);
     seen(2, uid, 0, HF_SEEN_RUNNING);
     const struct hf_effect *fx = effect(HF_FX_VM_STOP, 0);
     ck_assert_ptr_nonnull(fx);
@@ -177,7 +177,7 @@ END_TEST
 START_TEST(a_start_nobody_knows_of_is_made_sure_to_be_off)
 {
     form(3);
-    hf_vm_uid uid = add(plain("a"), true);
+    hf_vm_uid uid = add(a_vm("a"), true);
     uint8_t home = vm(uid)->home;
     expired(0, vm(uid)->timer.token);
     ck_state(uid, HF_VM_STOPPING);
@@ -190,7 +190,7 @@ END_TEST
 START_TEST(recovery_that_cannot_prove_a_stop_fences_the_host)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     crash(uid);
     expired(0, vm(uid)->timer.token);
     ck_state(uid, HF_VM_STOPPING);
@@ -203,7 +203,7 @@ END_TEST
 START_TEST(a_move_that_cannot_prove_a_stop_shoots_nobody)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     order(HF_ORDER_VM_MOVE, 0, uid);
     ck_state(uid, HF_VM_STOPPING);
     result(2, vm(uid)->order, HF_OUT_GAVE_UP);
@@ -217,7 +217,7 @@ END_TEST
 START_TEST(a_stop_that_comes_true_late_is_found_by_asking)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
     order(HF_ORDER_VM_MOVE, 0, uid);
     struct hf_token late = vm(uid)->order;
     expired(1, vm(uid)->timer.token);
@@ -233,7 +233,7 @@ END_TEST
 START_TEST(a_start_certainly_refused_is_tried_again)
 {
     form(3);
-    hf_vm_uid uid = add(plain("a"), true);
+    hf_vm_uid uid = add(a_vm("a"), true);
     result(vm(uid)->home, vm(uid)->order, HF_OUT_REFUSED);
     ck_state(uid, HF_VM_STARTING);
     ck_assert_uint_eq(vm(uid)->failures, 1);
@@ -243,7 +243,7 @@ END_TEST
 START_TEST(a_home_lost_mid_start_waits_for_proof)
 {
     form(3);
-    struct hf_vm_def def = plain("a");
+    struct hf_vm_def def = a_vm("a");
     def.preferred = (hf_node){2};
     hf_vm_uid uid = add(def, true);
     ck_assert_uint_eq(vm(uid)->home, 2);
@@ -256,7 +256,7 @@ END_TEST
 START_TEST(disarmed_nothing_is_done_alone)
 {
     form(3);
-    hf_vm_uid uid = running_on(plain("a"), 2), crashes = running_on(plain("b"), 1);
+    hf_vm_uid uid = running_on(a_vm("a"), 2), crashes = running_on(a_vm("b"), 1);
     order(HF_ORDER_DISARM, 0xff, 0);
     seen(1, crashes, 1, HF_SEEN_CRASHED);
     ck_state(crashes, HF_VM_PLACING);

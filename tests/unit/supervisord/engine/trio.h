@@ -3,12 +3,12 @@
 #ifndef TESTS_UNIT_SUPERVISORD_ENGINE_TRIO_H
 #define TESTS_UNIT_SUPERVISORD_ENGINE_TRIO_H
 
-#include <stdio.h>
 #include <string.h>
 
 #include "supervisord/engine/internal.h"
 #include "supervisord/model/names.h"
 #include "tests/unit/check.h"
+#include "tests/unit/supervisord/a_group.h"
 
 struct trio {
     struct engine e;
@@ -17,29 +17,6 @@ struct trio {
 };
 
 static struct trio t; /* a case runs in a process of its own */
-
-static inline struct hf_group trio_group(uint8_t nodes)
-{
-    struct hf_group g = {.name = "colo", .nodes_count = nodes};
-    for (uint8_t n = 0; n < nodes; n++) {
-        snprintf(g.nodes[n].name, sizeof g.nodes[n].name, "n%u", n + 1u);
-        g.nodes[n].nodeid = n + 1u;
-        g.nodes[n].fence_levels = 1;
-        g.nodes[n].reserve_mib = 1024;
-    }
-    g.policy = (struct hf_policy){.silent_grace_ms = 10000,
-                                  .startup_grace_ms = 60000,
-                                  .fence_deadline_ms = 60000,
-                                  .start_deadline_ms = 60000,
-                                  .stop_deadline_ms = 30000,
-                                  .stable_ms = 600000,
-                                  .maintenance_max_ms = 14400000,
-                                  .fence_retry_ms = {1000, 5000},
-                                  .fence_retry_count = 2,
-                                  .restart_backoff_ms = {0, 2000, 10000},
-                                  .restart_backoff_count = 3};
-    return g;
-}
 
 static inline struct engine_out *step(struct hf_event ev)
 {
@@ -112,19 +89,6 @@ static inline void order(enum hf_order_type type, uint8_t n, hf_vm_uid uid)
     ev.u.order.node = (hf_node){n};
     ev.u.order.uid = uid;
     step(ev);
-}
-
-static inline struct hf_vm_def plain(const char *name)
-{
-    struct hf_vm_def d = {.memory_mib = 4096,
-                          .priority = 100,
-                          .preferred = HF_NO_NODE,
-                          .restarts_here = 2,
-                          .restarts_max = 4,
-                          .stop_grace_ms = 5000,
-                          .xml_bytes = 100};
-    snprintf(d.name, sizeof d.name, "%s", name);
-    return d;
 }
 
 /* Every node here tells what runs on it by the engine's own account; tests then have what they set
@@ -217,7 +181,7 @@ static inline void beat(uint8_t n, bool heard)
 /* `nodes` nodes up, ready and armed. */
 static inline void form(uint8_t nodes)
 {
-    struct hf_group g = trio_group(nodes);
+    struct hf_group g = a_group(nodes);
     struct hf_err err;
     memset(&t, 0, sizeof t);
     ck_assert_int_eq(engine_init(&t.e, &g, &err), HF_OK);

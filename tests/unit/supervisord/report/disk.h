@@ -13,45 +13,21 @@
 #include "supervisord/engine/engine.h"
 #include "supervisord/report/journal.h"
 #include "tests/unit/check.h"
+#include "tests/unit/supervisord/a_group.h"
 
 static char disk_root[] = "/tmp/hf-disk-XXXXXX";
 static char disk_state[64];
 static struct engine *disk_engine;
 static struct engine_out disk_out;
 
-static inline void disk_group(struct hf_group *group)
-{
-    memset(group, 0, sizeof *group);
-    strcpy(group->name, "test");
-    group->nodes_count = 3;
-    for (unsigned i = 0; i < 3; i++) {
-        snprintf(group->nodes[i].name, sizeof group->nodes[i].name, "n%u", i + 1);
-        group->nodes[i].nodeid = i + 1;
-        group->nodes[i].fence_levels = 1;
-        group->nodes[i].reserve_mib = 100;
-    }
-    group->policy = (struct hf_policy){.silent_grace_ms = 10000,
-                                       .startup_grace_ms = 60000,
-                                       .fence_deadline_ms = 60000,
-                                       .start_deadline_ms = 60000,
-                                       .stop_deadline_ms = 30000,
-                                       .stable_ms = 600000,
-                                       .maintenance_max_ms = 600000,
-                                       .fence_retry_ms = {1000},
-                                       .fence_retry_count = 1,
-                                       .restart_backoff_ms = {1000},
-                                       .restart_backoff_count = 1};
-}
-
 static inline void disk_setup(void)
 {
-    struct hf_group group;
+    struct hf_group group = a_group(3);
     struct hf_err err;
 
     strcpy(disk_root + sizeof disk_root - 7, "XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(disk_root));
     snprintf(disk_state, sizeof disk_state, "%s/state", disk_root);
-    disk_group(&group);
     disk_engine = calloc(1, engine_size());
     ck_assert_int_eq(engine_init(disk_engine, &group, &err), HF_OK);
 }
