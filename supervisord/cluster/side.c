@@ -4,28 +4,15 @@
 
 #include "supervisord/base/assert.h"
 #include "supervisord/base/buf.h"
-#include "supervisord/base/str.h"
-
-/* Words of libraries hold line ends; a reader refuses them, so they become blanks here. */
-static void put_words(struct hf_writer *w, const char *text)
-{
-    char clean[HF_REASON_MAX + 1];
-
-    (void)hf_str_copy(clean, sizeof clean, text);
-    for (char *c = clean; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = ' ';
-    hf_put_str(w, clean);
-}
+#include "supervisord/wire/fields.h"
 
 static void put_told(struct hf_writer *w, const struct side_message *m)
 {
     const struct side_told *told = &m->u.told;
 
-    hf_put_u64(w, told->token.seq);
-    hf_put_u32(w, told->token.nth);
+    fields_put_token(w, told->token);
     hf_put_u8(w, (uint8_t)told->subject);
-    hf_put_u8(w, told->node.ix);
+    fields_put_node(w, told->node);
     hf_put_u32(w, told->uid);
     hf_put_u64(w, told->wall_ns);
     hf_put_u64(w, told->boottime_ns);
@@ -36,7 +23,7 @@ static void put_told(struct hf_writer *w, const struct side_message *m)
     }
     hf_put_u8(w, (uint8_t)told->outcome);
     hf_put_u32(w, told->took_ms);
-    put_words(w, told->why);
+    fields_put_text(w, told->why);
 }
 
 size_t side_encode(const struct side_message *m, uint8_t out[SIDE_BYTES_MAX])
@@ -87,21 +74,17 @@ static void get_told(struct hf_reader *r, struct side_message *m)
 {
     struct side_told *told = &m->u.told;
 
-    told->token.seq = hf_get_u64(r);
-    told->token.nth = hf_get_u32(r);
+    fields_get_token(r, &told->token);
     told->subject = (enum hf_subject)hf_get_enum(r, HF_SUBJECTS);
-    told->node.ix = hf_get_u8(r);
+    told->node = fields_get_node_or_none(r);
     told->uid = hf_get_u32(r);
     told->wall_ns = hf_get_u64(r);
     told->boottime_ns = hf_get_u64(r);
-    if (!hf_token_is(told->token) || told->subject == HF_SUBJECT_GROUP ||
-        (told->node.ix >= HF_NODES_MAX && told->node.ix != HF_NO_NODE.ix))
+    if (told->subject == HF_SUBJECT_GROUP)
         r->bad = true;
     if (m->type == SIDE_PROGRESS) {
-        told->phase = (enum hf_progress)hf_get_enum(r, HF_PROGRESS_KINDS);
+        told->phase = (enum hf_progress)fields_get_enum_from_1(r, HF_PROGRESS_KINDS);
         told->pid = hf_get_u32(r);
-        if (told->phase < HF_PROGRESS_FENCE_RUNNING)
-            r->bad = true;
         return;
     }
     told->outcome = (enum hf_outcome)hf_get_enum(r, HF_OUTCOMES);

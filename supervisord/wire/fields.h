@@ -1,5 +1,6 @@
 /* fields.h - the fields that several messages share, as bytes: one encoding, one set of checks.
- * Shared inside wire/ only. A getter that meets what may not be said makes the reader bad. */
+ * For codecs only (wire/, cluster/side.c). A getter that meets what may not be said makes the
+ * reader bad. */
 #ifndef SUPERVISORD_WIRE_FIELDS_H
 #define SUPERVISORD_WIRE_FIELDS_H
 

@@ -2,6 +2,7 @@
 
 #include "supervisord/base/assert.h"
 #include "supervisord/base/crc.h"
+#include "supervisord/wire/fields.h"
 
 #include <string.h>
 
@@ -152,7 +153,7 @@ enum hf_code group_get_go(struct hf_reader *r, struct group_go *m, struct hf_err
 void group_put_ready(struct hf_writer *w, const struct group_ready *m)
 {
     put_session(w, m->session);
-    hf_put_u8(w, m->is_ok ? 1 : 0);
+    fields_put_bool(w, m->is_ok);
     hf_put_u64(w, m->epoch);
     hf_put_u64(w, m->oldest);
 }
@@ -160,7 +161,7 @@ void group_put_ready(struct hf_writer *w, const struct group_ready *m)
 enum hf_code group_get_ready(struct hf_reader *r, struct group_ready *m, struct hf_err *err)
 {
     m->session = get_session(r);
-    m->is_ok = hf_get_enum(r, 2) == 1;
+    m->is_ok = fields_get_bool(r);
     m->epoch = hf_get_u64(r);
     m->oldest = hf_get_u64(r);
     if (m->oldest == 0)
