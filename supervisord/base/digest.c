@@ -1,5 +1,7 @@
 #include "supervisord/base/digest.h"
 
+#include "supervisord/base/str.h"
+
 #include <nettle/sha2.h>
 #include <string.h>
 
@@ -28,18 +30,6 @@ void hf_digest_hex(const struct hf_digest *d, char out[65])
     out[2 * sizeof d->b] = '\0';
 }
 
-/* 0..15, or -1 when c is no hex digit. */
-static int nibble(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 bool hf_digest_from_hex(const char *hex, struct hf_digest *out)
 {
     struct hf_digest digest;
@@ -47,7 +37,7 @@ bool hf_digest_from_hex(const char *hex, struct hf_digest *out)
     if (strnlen(hex, 65) != 64)
         return false;
     for (size_t i = 0; i < sizeof digest.b; i++) {
-        int high = nibble(hex[2 * i]), low = nibble(hex[2 * i + 1]);
+        int high = hf_str_hex_digit(hex[2 * i]), low = hf_str_hex_digit(hex[2 * i + 1]);
 
         if (high < 0 || low < 0)
             return false;

@@ -72,6 +72,17 @@ bool hf_str_to_u64(const char *text, uint64_t max, uint64_t *out)
     return true;
 }
 
+int hf_str_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
 struct unit {
     const char *name;
     uint64_t ms;
@@ -173,4 +184,32 @@ size_t hf_str_utf8(const char *text)
         high = 0xbf;
     }
     return len;
+}
+
+/* A number and the dot behind it, if any; 0 when there is none. *text moves on. */
+static unsigned long version_number(const char **text)
+{
+    unsigned long number = 0;
+
+    for (; **text >= '0' && **text <= '9'; (*text)++)
+        if (number < 1000000) /* beyond any version: new enough */
+            number = number * 10 + (unsigned long)(**text - '0');
+    if (**text == '.')
+        (*text)++;
+    return number;
+}
+
+bool hf_str_is_version_from(const char *text, unsigned major, unsigned minor, unsigned patch)
+{
+    const unsigned want[3] = {major, minor, patch};
+
+    if (*text < '0' || *text > '9')
+        return false;
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned long have = version_number(&text);
+
+        if (have != want[i])
+            return have > want[i];
+    }
+    return true;
 }

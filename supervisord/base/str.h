@@ -13,10 +13,14 @@ bool hf_str_copy(char *out, size_t cap, const char *text);
 bool hf_str_is_name(const char *text, size_t max);
 /* Decimal without sign, no blanks, <= max. out is untouched otherwise. */
 bool hf_str_to_u64(const char *text, uint64_t max, uint64_t *out);
+/* 0..15, or -1 when c is no hex digit. */
+int hf_str_hex_digit(char c);
 /* "250ms" "5s" "3min" "2h": unit mandatory. out is untouched otherwise. */
 bool hf_str_to_ms(const char *text, uint64_t *out_ms);
 /* The same with the largest unit that is exact: 5000 -> "5s", 1500 -> "1500ms". out[24]. */
 void hf_str_from_ms(uint64_t ms, char out[24]);
+/* Is the version in text ("3.1.7", "3.1.7.4-ab12", "3.2") this one or a later one? */
+bool hf_str_is_version_from(const char *text, unsigned major, unsigned minor, unsigned patch);
 /* Edit distance (Levenshtein), for "did you mean"; texts over 63 characters count as far:
  * HF_STR_FAR. */
 #define HF_STR_FAR 1000u

@@ -4,19 +4,9 @@
 #include <string.h>
 
 #include "supervisord/base/hash.h"
+#include "supervisord/base/str.h"
 
 enum { BYTES = 16 };
-
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
 
 /* RFC 9562 puts hyphens after 4, 6, 8 and 10 bytes; a text has all of them or none. */
 static bool read_bytes(const char *text, uint8_t out[BYTES])
@@ -28,8 +18,8 @@ static bool read_bytes(const char *text, uint8_t out[BYTES])
 
         if (has_hyphens && (i == 4 || i == 6 || i == 8 || i == 10) && *text++ != '-')
             return false;
-        high = digit_of(*text);
-        low = high < 0 ? -1 : digit_of(text[1]);
+        high = hf_str_hex_digit(*text);
+        low = high < 0 ? -1 : hf_str_hex_digit(text[1]);
         if (low < 0)
             return false;
         out[i] = (uint8_t)(high * 16 + low);

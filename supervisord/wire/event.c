@@ -141,26 +141,26 @@ static void get_order(struct hf_reader *r, struct hf_event *ev)
 
 static void put_attest(struct hf_writer *w, const struct hf_event *ev)
 {
-    struct fields_watchdog watchdog = {.state = ev->u.attest.state,
-                                       .is_held = ev->u.attest.is_held,
-                                       .timeout_ms = ev->u.attest.timeout_ms,
-                                       .lease_ms = ev->u.attest.lease_ms,
-                                       .version = ev->u.attest.version};
-
-    fields_put_watchdog(w, &watchdog, ev->u.attest.identity);
-    hf_put_u64(w, ev->u.attest.hold_seq);
+    hf_put_u8(w, (uint8_t)ev->u.attest.state);
+    fields_put_bool(w, ev->u.attest.is_held);
+    hf_put_u32(w, ev->u.attest.timeout_ms);
+    hf_put_u32(w, ev->u.attest.lease_ms);
+    hf_put_u16(w, ev->u.attest.version);
+    fields_put_text(w, ev->u.attest.identity);
 }
 
+/* Without a timeout and a lease nobody could say when an armed watchdog has fired. */
 static void get_attest(struct hf_reader *r, struct hf_event *ev)
 {
-    struct fields_watchdog watchdog = fields_get_watchdog(r, ev->u.attest.identity);
-
-    ev->u.attest.state = watchdog.state;
-    ev->u.attest.is_held = watchdog.is_held;
-    ev->u.attest.timeout_ms = watchdog.timeout_ms;
-    ev->u.attest.lease_ms = watchdog.lease_ms;
-    ev->u.attest.version = watchdog.version;
-    ev->u.attest.hold_seq = hf_get_u64(r);
+    ev->u.attest.state = (enum hf_watchdog)hf_get_enum(r, HF_WATCHDOGS);
+    ev->u.attest.is_held = fields_get_bool(r);
+    ev->u.attest.timeout_ms = hf_get_u32(r);
+    ev->u.attest.lease_ms = hf_get_u32(r);
+    ev->u.attest.version = hf_get_u16(r);
+    hf_get_str(r, ev->u.attest.identity, sizeof ev->u.attest.identity);
+    if (ev->u.attest.state == HF_WD_ARMED &&
+        (ev->u.attest.timeout_ms == 0 || ev->u.attest.lease_ms == 0))
+        r->bad = true;
 }
 
 static void put_path(struct hf_writer *w, const struct hf_event *ev)

@@ -139,32 +139,3 @@ void fields_get_inventory(struct hf_reader *r, uint64_t *as_of, struct hf_vm_see
     }
     *count = r->bad ? 0 : said;
 }
-
-/* ---- watchdogs ---- */
-
-void fields_put_watchdog(struct hf_writer *w, const struct fields_watchdog *watchdog,
-                         const char identity[HF_WATCHDOG_NAME_MAX + 1])
-{
-    hf_put_u8(w, (uint8_t)watchdog->state);
-    fields_put_bool(w, watchdog->is_held);
-    hf_put_u32(w, watchdog->timeout_ms);
-    hf_put_u32(w, watchdog->lease_ms);
-    hf_put_u16(w, watchdog->version);
-    fields_put_text(w, identity);
-}
-
-struct fields_watchdog fields_get_watchdog(struct hf_reader *r,
-                                           char identity[HF_WATCHDOG_NAME_MAX + 1])
-{
-    struct fields_watchdog watchdog;
-
-    watchdog.state = (enum hf_watchdog)hf_get_enum(r, HF_WATCHDOGS);
-    watchdog.is_held = fields_get_bool(r);
-    watchdog.timeout_ms = hf_get_u32(r);
-    watchdog.lease_ms = hf_get_u32(r);
-    watchdog.version = hf_get_u16(r);
-    hf_get_str(r, identity, HF_WATCHDOG_NAME_MAX + 1);
-    if (watchdog.state == HF_WD_ARMED && (watchdog.timeout_ms == 0 || watchdog.lease_ms == 0))
-        r->bad = true;
-    return watchdog;
-}

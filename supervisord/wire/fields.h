@@ -45,16 +45,4 @@ void fields_put_inventory(struct hf_writer *w, uint64_t as_of, const struct hf_v
 void fields_get_inventory(struct hf_reader *r, uint64_t *as_of, struct hf_vm_seen vm[HF_VMS_MAX],
                           uint16_t *count);
 
-/* What a feeder says of its watchdog. An armed one has a timeout and a lease. */
-struct fields_watchdog {
-    enum hf_watchdog state;
-    bool is_held;
-    uint32_t timeout_ms, lease_ms;
-    uint16_t version;
-};
-void fields_put_watchdog(struct hf_writer *w, const struct fields_watchdog *watchdog,
-                         const char identity[HF_WATCHDOG_NAME_MAX + 1]);
-struct fields_watchdog fields_get_watchdog(struct hf_reader *r,
-                                           char identity[HF_WATCHDOG_NAME_MAX + 1]);
-
 #endif

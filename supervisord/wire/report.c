@@ -190,29 +190,31 @@ static void get_progress(struct hf_reader *r, struct hf_report *report)
 
 static void put_watchdog(struct hf_writer *w, const struct hf_report *report)
 {
-    struct fields_watchdog watchdog = {.state = report->u.watchdog.state,
-                                       .is_held = report->u.watchdog.is_held,
-                                       .timeout_ms = report->u.watchdog.timeout_ms,
-                                       .lease_ms = report->u.watchdog.lease_ms,
-                                       .version = report->u.watchdog.version};
-
-    fields_put_watchdog(w, &watchdog, report->u.watchdog.identity);
+    hf_put_u8(w, (uint8_t)report->u.watchdog.state);
+    fields_put_bool(w, report->u.watchdog.is_held);
     fields_put_bool(w, report->u.watchdog.was_reset);
+    hf_put_u32(w, report->u.watchdog.timeout_ms);
+    hf_put_u32(w, report->u.watchdog.lease_ms);
+    hf_put_u16(w, report->u.watchdog.version);
+    fields_put_text(w, report->u.watchdog.identity);
     fields_put_text(w, report->u.watchdog.why);
 }
 
 static void get_watchdog(struct hf_reader *r, struct hf_report *report)
 {
-    struct fields_watchdog watchdog = fields_get_watchdog(r, report->u.watchdog.identity);
+    bool is_armed;
 
-    report->u.watchdog.state = watchdog.state;
-    report->u.watchdog.is_held = watchdog.is_held;
-    report->u.watchdog.timeout_ms = watchdog.timeout_ms;
-    report->u.watchdog.lease_ms = watchdog.lease_ms;
-    report->u.watchdog.version = watchdog.version;
+    report->u.watchdog.state = (enum hf_watchdog)hf_get_enum(r, HF_WATCHDOGS);
+    report->u.watchdog.is_held = fields_get_bool(r);
     report->u.watchdog.was_reset = fields_get_bool(r);
+    report->u.watchdog.timeout_ms = hf_get_u32(r);
+    report->u.watchdog.lease_ms = hf_get_u32(r);
+    report->u.watchdog.version = hf_get_u16(r);
+    hf_get_str(r, report->u.watchdog.identity, sizeof report->u.watchdog.identity);
     hf_get_str(r, report->u.watchdog.why, sizeof report->u.watchdog.why);
-    if (watchdog.state != HF_WD_ARMED && (watchdog.timeout_ms != 0 || watchdog.lease_ms != 0))
+    is_armed = report->u.watchdog.state == HF_WD_ARMED;
+    if (is_armed != (report->u.watchdog.timeout_ms != 0) ||
+        is_armed != (report->u.watchdog.lease_ms != 0))
         r->bad = true;
 }
 

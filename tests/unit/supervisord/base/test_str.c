@@ -111,6 +111,18 @@ static const struct duration durations[] = {
 };
 enum { DURATIONS = sizeof durations / sizeof durations[0] };
 
+START_TEST(a_hex_digit_has_its_value)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (int c = -128; c < 128; c++) {
+        const char *at = c > 0 ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
+
+        ck_assert_int_eq(hf_str_hex_digit((char)c), at != NULL ? (int)(at - digits) : -1);
+    }
+}
+END_TEST
+
 START_TEST(durations_go_there_and_back)
 {
     char shown[24];
@@ -268,7 +280,7 @@ HF_TEST_MAIN("base/str",
              HF_CASE(decimals_are_read_up_to_max),
              HF_CASE(what_is_no_decimal_or_too_large_is_refused),
              HF_LOOP(durations_go_there_and_back, 0, DURATIONS),
-             HF_CASE(a_duration_without_its_unit_is_refused),
+             HF_CASE(a_hex_digit_has_its_value), HF_CASE(a_duration_without_its_unit_is_refused),
              HF_CASE(every_duration_is_read_back_as_shown),
              HF_CASE(distance_counts_edits),
              HF_CASE(distance_ends_at_63_characters),
