@@ -140,7 +140,7 @@ enum cmd_reach cmd_reached(enum hf_order_type type, const json_t *status, const 
     if (type == HF_ORDER_UNDRAIN)
         return cmd_true(node_entry, "maintenance") ? CMD_NOT_YET : CMD_REACHED;
     if (type == HF_ORDER_HOLD)
-        return cmd_true(node_entry, "held") ? CMD_REACHED : CMD_NOT_YET;
+        return json_is_object(json_object_get(node_entry, "hold")) ? CMD_REACHED : CMD_NOT_YET;
     if (type == HF_ORDER_LEAVE)
         return leave_reached(status, node_entry, node, now_text, cap);
     return strcmp(cmd_str(node_entry, "state"), type == HF_ORDER_POWER_ON ? "member" : "dead") == 0

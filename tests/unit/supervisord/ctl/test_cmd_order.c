@@ -16,6 +16,10 @@ struct reach_case {
     "{'nodes':[{'name':'n2','state':'" state "','maintenance':" maintenance "}],"                  \
     "'vms':[{'name':'vm1','possible':[" possible "]}]}"
 
+#define AWAY(key, value, possible)                                                                 \
+    "{'nodes':[{'name':'n2','state':'member','" key "':" value "}],"                               \
+    "'vms':[{'name':'vm1','possible':[" possible "]}]}"
+
 static const struct reach_case cases[] = {
     {HF_ORDER_VM_START, "", "", VM("starting", "'n1'"), CMD_NOT_YET, "vm1 starting on n1"},
     {HF_ORDER_VM_START, "", "", VM("running", "'n1'"), CMD_REACHED, "vm1 running on n1"},
@@ -42,6 +46,17 @@ static const struct reach_case cases[] = {
     {HF_ORDER_FENCE, "n2", "", NODE("dead", "false", ""), CMD_REACHED, "n2 dead"},
     {HF_ORDER_CONFIRM, "n2", "", NODE("dead", "false", ""), CMD_REACHED, "n2 dead"},
     {HF_ORDER_CONFIRM, "n4", "", NODE("dead", "false", ""), CMD_HOPELESS, "n4 "},
+    {HF_ORDER_HOLD, "n2", "", AWAY("hold", "null", "'n2'"), CMD_NOT_YET, "n2 member"},
+    {HF_ORDER_HOLD, "n2", "", AWAY("hold", "{'ms':60000}", "'n2'"), CMD_REACHED, "n2 member"},
+    {HF_ORDER_LEAVE, "n2", "", AWAY("leaving", "true", "'n2'"), CMD_NOT_YET,
+     "n2 is leaving, 1 VM left there"},
+    {HF_ORDER_LEAVE, "n2", "", AWAY("leaving", "true", "'n1'"), CMD_REACHED,
+     "n2 is empty, switch it off"},
+    {HF_ORDER_LEAVE, "n2", "", AWAY("left", "true", ""), CMD_REACHED, "n2 is empty, switch it off"},
+    {HF_ORDER_LEAVE, "n2", "", AWAY("leaving", "false", ""), CMD_HOPELESS, "n2 member"},
+    {HF_ORDER_POWER_ON, "n2", "", NODE("dead", "false", ""), CMD_NOT_YET, "n2 dead"},
+    {HF_ORDER_POWER_ON, "n2", "", NODE("joining", "false", ""), CMD_NOT_YET, "n2 joining"},
+    {HF_ORDER_POWER_ON, "n2", "", NODE("member", "false", ""), CMD_REACHED, "n2 member"},
     {HF_ORDER_ARM, "", "", "{'group':{'armed':true}}", CMD_REACHED, "armed"},
     {HF_ORDER_ARM, "", "", "{'group':{'armed':false}}", CMD_NOT_YET, "disarmed"},
     {HF_ORDER_DISARM, "", "", "{'group':{'armed':false}}", CMD_REACHED, "disarmed"},
