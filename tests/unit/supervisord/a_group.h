@@ -16,6 +16,7 @@ static inline struct hf_group a_group(uint8_t nodes)
         g.nodes[n].nodeid = n + 1u;
         g.nodes[n].fence_levels = 1;
         g.nodes[n].reserve_mib = 1024;
+        g.nodes[n].has_watchdog = true;
     }
     g.policy = (struct hf_policy){.silent_grace_ms = 10000,
                                   .startup_grace_ms = 60000,
@@ -24,12 +25,12 @@ static inline struct hf_group a_group(uint8_t nodes)
                                   .stop_deadline_ms = 30000,
                                   .stable_ms = 600000,
                                   .maintenance_max_ms = 14400000,
-                                  .hold_max_ms = 600000,
-                                  .settle_ms = 60000,
+                                  .hold_max_ms = 60000,
+                                  .settle_ms = 10000,
                                   .flap_window_ms = 600000,
                                   .storm_window_ms = 600000,
                                   .storm_fences = 3,
-                                  .returns_max = 5,
+                                  .returns_max = 4,
                                   .fence_retry_ms = {1000, 5000},
                                   .fence_retry_count = 2,
                                   .restart_backoff_ms = {0, 2000, 10000},
