@@ -14,7 +14,6 @@
  * elsewhere, five in all; a guest has half a minute to shut down. */
 enum {
     PRIORITY = 100,
-    PRIORITY_MAX = 1000,
     RESTARTS_HERE = 2,
     RESTARTS_MAX = 5,
     STOP_GRACE_MS = 30000
@@ -112,7 +111,7 @@ static bool set_def(const struct cmd *cmd, const struct cmd_domain *domain,
         cmd_say("--stop-grace '%s' is not a duration: write it like 30s or 2min", cmd->stop_grace);
         return false;
     }
-    if (!set_number("priority", cmd->priority, PRIORITY_MAX, PRIORITY, &priority) ||
+    if (!set_number("priority", cmd->priority, HF_PRIORITY_MAX, PRIORITY, &priority) ||
         !set_number("restarts-here", cmd->restarts_here, UINT8_MAX, RESTARTS_HERE, &here) ||
         !set_number("restarts-max", cmd->restarts_max, UINT8_MAX, RESTARTS_MAX, &most) ||
         !set_name("apart", cmd->apart, def->apart) ||

@@ -66,7 +66,7 @@ struct hf_vm_def {
     struct hf_digest xml;
     uint32_t xml_bytes;
     uint32_t memory_mib;            /* > 0: promised on its node */
-    uint16_t priority;              /* 0..1000, higher starts first */
+    uint16_t priority;              /* ..HF_PRIORITY_MAX, higher starts first */
     char apart[HF_NAME_MAX + 1];    /* anti-affinity group, "" = none: never two of it on a node */
     char together[HF_NAME_MAX + 1]; /* affinity group, "" = none: all of it on one node */
     hf_nodes allowed;               /* 0 = every node */

@@ -7,7 +7,8 @@ enum {
     HF_VMS_MAX = 256,    /* three hosts of 80 small VMs; keeps a step linear scan below 20 us */
     HF_NAME_MAX = 63,    /* a DNS label; longest node, VM, group or device name, without the NUL */
     HF_REASON_MAX = 200, /* an operator's reason: one line of a report */
-    HF_BACKOFFS_MAX = 8, /* steps of the restart back-off list */
+    HF_PRIORITY_MAX = 1000, /* of a VM; higher starts first */
+    HF_BACKOFFS_MAX = 8,    /* steps of the restart back-off list */
 
     /* One step can re-order and re-time a subject it had already ordered: room for four each. */
     HF_EFFECTS_MAX = 4 * (HF_VMS_MAX + HF_NODES_MAX),

@@ -37,6 +37,8 @@ size_t ctl_encode(const struct hf_ctl_request *request, uint8_t out[HF_CTL_REQUE
     hf_put_str(&w, request->vm);
     hf_put_u64(&w, request->after);
     fields_put_bool(&w, request->follow);
+    if (request->verb == HF_CTL_FENCE_TEST)
+        hf_put_u8(&w, request->level);
     if (request->verb == HF_CTL_ORDER) {
         hf_put_u8(&w, (uint8_t)request->order.type);
         hf_put_u32(&w, request->order.ms);
@@ -67,7 +69,7 @@ static void get_def(struct hf_reader *r, struct hf_ctl_request *request)
     allowed = hf_get_enum(r, HF_NODES_MAX + 1);
     for (uint8_t i = 0; i < allowed; i++)
         fields_get_name(r, request->order.allowed[i]);
-    if (def->memory_mib == 0 || def->priority > FIELDS_PRIORITY_MAX)
+    if (def->memory_mib == 0 || def->priority > HF_PRIORITY_MAX)
         r->bad = true;
 }
 
@@ -99,6 +101,10 @@ enum hf_code ctl_decode(const uint8_t *bytes, size_t len, struct hf_ctl_request 
     fields_get_name_or_none(&r, request->vm);
     request->after = hf_get_u64(&r);
     request->follow = fields_get_bool(&r);
+    if (request->verb == HF_CTL_FENCE_TEST) {
+        request->level = hf_get_enum(&r, HF_FENCE_LEVELS_MAX + 1);
+        r.bad = r.bad || request->level == 0;
+    }
     if (request->verb == HF_CTL_ORDER)
         get_order(&r, request);
     if (!hf_reader_ended(&r))

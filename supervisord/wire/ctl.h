@@ -17,6 +17,7 @@ enum hf_ctl_verb {
     HF_CTL_WHY,        /* node or vm: state, trail, placement rules */
     HF_CTL_CONFIG,     /* the running configuration's canonical text, as {"text": ...} */
     HF_CTL_ORDER,      /* u.order as in the engine's event; answered when it is applied */
+    HF_CTL_FENCE_TEST, /* node, level: try it without effect; answered when that has ended */
     HF_CTL_VERBS
 };
 
@@ -34,9 +35,10 @@ enum hf_ctl_status {
 struct hf_ctl_request {
     enum hf_ctl_verb verb;
     char node[HF_NAME_MAX + 1], vm[HF_NAME_MAX + 1]; /* names; resolved by the daemon */
-    uint64_t after;      /* events: sequence number */
+    uint64_t after;                                  /* events: sequence number */
     bool follow;
-    struct {             /* verb ORDER */
+    uint8_t level; /* fence test: from 1 */
+    struct {       /* verb ORDER */
         enum hf_order_type type;
         uint32_t ms;
         bool wants_run;

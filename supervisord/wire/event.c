@@ -109,7 +109,7 @@ static void get_def(struct hf_reader *r, struct hf_vm_def *def)
     def->restarts_here = hf_get_u8(r);
     def->restarts_max = hf_get_u8(r);
     def->stop_grace_ms = hf_get_u32(r);
-    if (def->xml_bytes > HF_XML_MAX || def->memory_mib == 0 || def->priority > FIELDS_PRIORITY_MAX)
+    if (def->xml_bytes > HF_XML_MAX || def->memory_mib == 0 || def->priority > HF_PRIORITY_MAX)
         r->bad = true;
 }
 

@@ -11,8 +11,6 @@
 #include "supervisord/engine/engine.h"
 #include "supervisord/model/ids.h"
 
-enum { FIELDS_PRIORITY_MAX = 1000 }; /* hf_vm_def in model/group.h */
-
 void fields_put_bool(struct hf_writer *w, bool v);
 bool fields_get_bool(struct hf_reader *r);
 
