@@ -22,6 +22,10 @@ static const char *node_timer_fault(const struct node *n)
         return n->state == HF_NODE_FENCING && !hf_token_is(n->order)
                    ? NULL
                    : "I7 a fence pause runs beside an order";
+    case FOR_GONE:
+        return n->state == HF_NODE_FENCING && n->reads_off && !hf_token_is(n->order)
+                   ? NULL
+                   : "I7 a ring is watched for a node that nobody has switched off";
     case FOR_POWER_ON:
         return n->state == HF_NODE_DEAD && hf_token_is(n->power_order)
                    ? NULL
@@ -107,6 +111,7 @@ static const char *vm_timer_fault(const struct vm *v)
     case FOR_GRACE:
     case FOR_FENCE_DEADLINE:
     case FOR_FENCE_RETRY:
+    case FOR_GONE:
     case FOR_MAINTENANCE:
     case FOR_STARTUP:
     case FOR_SAFE_TIME:

@@ -11,6 +11,7 @@ void fence_forget(struct node *n)
     n->attempts = 0;
     n->sentence = SENTENCE_NONE;
     n->power_order = (struct hf_token){0};
+    n->reads_off = false;
 }
 
 /* Would the group still decide without it, and without the other present nodes being fenced? */
@@ -220,7 +221,7 @@ static void review(struct step *s, uint8_t n)
             order(s, n, HF_WHY_FENCE_ORDERED);
         return;
     }
-    bool waits = node->timer.purpose == FOR_FENCE_RETRY;
+    bool waits = node->timer.purpose == FOR_FENCE_RETRY || node->reads_off;
     if (!waits && !hf_token_is(node->order))
         order(s, n, HF_WHY_FENCE_ORDERED);
     else if (!waits && !executor_is_able(s->e, node))
@@ -244,6 +245,7 @@ static void failed(struct step *s, uint8_t n, enum hf_reason why)
     uint8_t levels = s->e->group.nodes[n].fence_levels;
     node->level = (uint8_t)(levels ? (node->level + 1) % levels : 0);
     node->order = (struct hf_token){0};
+    node->reads_off = false;
     node_apply(s, n, HF_NE_FENCE_FAILED, why, node->attempts);
     node->sentence = (uint8_t)sentence;
     if (node->level == 0)
@@ -300,9 +302,40 @@ void fence_timer(struct step *s, uint8_t n, enum purpose purpose)
     struct node *node = &s->e->nodes[n];
     if (purpose == FOR_FENCE_DEADLINE && node->state == HF_NODE_FENCING)
         failed(s, n, HF_WHY_FENCE_DEADLINE);
+    if (purpose == FOR_GONE)
+        failed(s, n, HF_WHY_HEARD_AFTER_PROOF);
     if (purpose == FOR_POWER_ON)
         powered(s, n, HF_WHY_POWER_ON_FAILED);
     s->needs_review = true; /* a retry is ordered there */
+}
+
+/* The devices say off. A host that is still in the ring contradicts them: a device may lie, or be
+ * another host's. Its leaving is the other half of the proof, and comes within corosync's own time.
+ */
+static void read_off(struct step *s, uint8_t n)
+{
+    struct node *node = &s->e->nodes[n];
+    if (!node->in_ring) {
+        host_proved(s, n, HF_PROOF_FENCE);
+        return;
+    }
+    node->order = (struct hf_token){0};
+    node->reads_off = true;
+    timer_arm(s, &node->timer, FOR_GONE, s->e->group.policy.silent_grace_ms);
+    step_note_node(s, n, node->state, HF_WHY_READS_OFF, 0);
+}
+
+void fence_doubt(struct step *s, uint8_t n)
+{
+    if (s->e->nodes[n].reads_off)
+        failed(s, n, HF_WHY_COLD_START);
+}
+
+void fence_left_ring(struct step *s, uint8_t n)
+{
+    struct node *node = &s->e->nodes[n];
+    if (node->reads_off && node->state == HF_NODE_FENCING)
+        host_proved(s, n, HF_PROOF_FENCE);
 }
 
 bool fence_done(struct step *s, const struct hf_event *ev)
@@ -316,7 +349,7 @@ bool fence_done(struct step *s, const struct hf_event *ev)
         if (node->executor != ev->from.ix)
             return false;
         if (ev->u.done.outcome == HF_OUT_DONE)
-            host_proved(s, n, HF_PROOF_FENCE);
+            read_off(s, n);
         else
             failed(s, n, HF_WHY_FENCE_FAILED);
         return true;

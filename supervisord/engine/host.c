@@ -262,6 +262,8 @@ static void went(struct step *s, uint8_t n, bool in_ring, bool is_cold)
     node->is_present = false;
     node->in_ring = in_ring;
     node->vm_watch_known = false;
+    if (!in_ring && !is_cold)
+        fence_left_ring(s, n);
     bool is_clean = node->state == HF_NODE_DEAD || node->state == HF_NODE_ABSENT;
     if (is_cold) {
         node_apply(s, n, HF_NE_NODE_LEFT, HF_WHY_COLD_START, 0);
@@ -308,6 +310,7 @@ void host_members(struct step *s, const struct hf_event *ev)
         FOR_EACH_NODE (e, n) {
             watchdog_forget(&e->nodes[n]);
             leave_over(&e->nodes[n]);
+            fence_doubt(s, n);
         }
         vm_doubt_all(s);
     }

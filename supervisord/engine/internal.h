@@ -13,6 +13,7 @@ enum purpose {
     FOR_GRACE,          /* node silent: safety, a majority must have waited */
     FOR_FENCE_DEADLINE, /* node: the executor had its time */
     FOR_FENCE_RETRY,    /* node: back-off between attempts */
+    FOR_GONE,           /* node: reads off; it must leave the ring, too */
     FOR_MAINTENANCE,    /* node */
     FOR_STARTUP,        /* group: safety, a majority must have waited */
     FOR_BACKOFF,        /* VM */
@@ -74,6 +75,7 @@ struct node {
     uint8_t executor;         /* node index, 0xff none */
     uint8_t level;
     uint16_t attempts; /* finished without proof, in this absence */
+    bool reads_off;    /* its devices say so; proof when it has left the ring */
 
     struct attest attest;
     struct timer safe; /* runs beside fencing, from the loss on */
@@ -221,6 +223,8 @@ struct vm *vm_of_uid(struct engine *e, hf_vm_uid uid);
 
 /* fence.c */
 void fence_review(struct step *s);
+void fence_doubt(struct step *s, uint8_t n); /* what a device read may have changed since */
+void fence_left_ring(struct step *s, uint8_t n);
 bool fence_done(struct step *s, const struct hf_event *ev);
 void fence_forget(struct node *n); /* the absence is over: order, timer, attempts */
 void fence_pardon(struct step *s);
@@ -237,6 +241,7 @@ enum hf_reason fence_power_on(struct step *s, uint8_t n); /* HF_WHY_NONE: ordere
 void watchdog_attest(struct step *s, const struct hf_event *ev);
 void watchdog_forget(struct node *n); /* a new boot, or a past nobody remembers */
 uint32_t watchdog_safe_ms(const struct engine *e, uint8_t n); /* 0: time proves nothing */
+void watchdog_time_over(struct step *s, uint8_t n);
 void watchdog_review(struct step *s);
 void watchdog_hold(struct step *s, uint8_t n, uint32_t ms);
 void watchdog_back(struct node *n); /* it takes part again: nobody waits for it any more */

@@ -87,7 +87,7 @@ static void put_beside(struct hf_writer *w, const struct node *n)
     put_timer(w, &n->settle);
     hf_put_u8(w, n->returns);
     hf_put_u8(w, (uint8_t)(n->attest.is_held | n->cannot_fence << 1 | n->is_passive << 2 |
-                           n->is_leaving << 3 | n->has_left << 4));
+                           n->is_leaving << 3 | n->has_left << 4 | n->reads_off << 5));
 }
 
 static void put_node(struct hf_writer *w, const struct node *n)
@@ -304,12 +304,13 @@ static void get_beside(struct hf_reader *r, struct node *n)
     n->flap = get_timer(r);
     n->settle = get_timer(r);
     n->returns = hf_get_u8(r);
-    uint8_t bits = hf_get_enum(r, 1 << 5);
+    uint8_t bits = hf_get_enum(r, 1 << 6);
     n->attest.is_held = bits & 1;
     n->cannot_fence = bits >> 1 & 1;
     n->is_passive = bits >> 2 & 1;
     n->is_leaving = bits >> 3 & 1;
     n->has_left = bits >> 4 & 1;
+    n->reads_off = bits >> 5 & 1;
 }
 
 static void get_node(struct hf_reader *r, const struct engine *e, struct node *n)

@@ -64,7 +64,7 @@ static void side_timer(struct step *s, uint8_t n, enum purpose purpose)
     if (purpose == FOR_MAINTENANCE) {
         maintenance_over(s, n);
     } else if (purpose == FOR_SAFE_TIME) {
-        host_proved(s, n, HF_PROOF_WATCHDOG);
+        watchdog_time_over(s, n);
     } else if (purpose == FOR_HOLD) {
         node->hold_order = (struct hf_token){0};
         step_note_node(s, n, node->state, HF_WHY_HOLD_OVER, 0);

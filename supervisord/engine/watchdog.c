@@ -94,6 +94,17 @@ void watchdog_review(struct step *s)
     }
 }
 
+/* A host whose ring still turns has not been reset, whatever was attested: no proof, waited anew.
+ */
+void watchdog_time_over(struct step *s, uint8_t n)
+{
+    struct node *node = &s->e->nodes[n];
+    if (node->in_ring)
+        step_note_node(s, n, node->state, HF_WHY_HEARD_AFTER_PROOF, 0);
+    else
+        host_proved(s, n, HF_PROOF_WATCHDOG);
+}
+
 /* The node may be away, host and all, for so long: its VMs run on and nobody is shot for it. The
  * feeder is told when a majority knows. */
 void watchdog_hold(struct step *s, uint8_t n, uint32_t ms)

@@ -198,6 +198,7 @@ static const struct reason reasons[] = {
     [HF_WHY_PROOF_REJOIN] = {"proof-rejoin", "it came back under a new boot id"},
     [HF_WHY_PROOF_OPERATOR] = {"proof-operator", "an operator confirmed that it is off"},
     [HF_WHY_PROOF_WATCHDOG] = {"proof-watchdog", "its attested watchdog must have fired by now"},
+    [HF_WHY_READS_OFF] = {"reads-off", "its fence devices read off; its host is still in the ring"},
     [HF_WHY_HEARD_AFTER_PROOF] = {"heard-after-proof", "it is heard although it was proved dead, "
                                                        "check its fence device"},
     [HF_WHY_ESCALATED] = {"escalated", "a VM there cannot be proved stopped, so the host must go"},

@@ -144,6 +144,7 @@ enum hf_reason {
     HF_WHY_PROOF_OPERATOR,
     HF_WHY_PROOF_WATCHDOG,
     HF_WHY_HEARD_AFTER_PROOF,
+    HF_WHY_READS_OFF, /* its devices read off, but its host is still in the ring */
     HF_WHY_ESCALATED,
     HF_WHY_DRAINED,
     HF_WHY_UNDRAINED,

@@ -100,6 +100,26 @@ START_TEST(a_node_that_returns_is_not_declared_dead)
 }
 END_TEST
 
+START_TEST(a_host_whose_ring_turns_has_not_been_reset)
+{
+    form(3);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
+    attest(2, HF_WD_ARMED);
+    daemon_gone(2);
+    struct hf_token grace = t.e.nodes[2].timer.token;
+    expired(0, grace);
+    expired(1, grace);
+    ck_node(2, HF_NODE_FENCING);
+    struct hf_token token = safe(2)->token;
+    expired(0, token);
+    expired(1, token);
+    ck_node(2, HF_NODE_FENCING);
+    ck_state(uid, HF_VM_WAITING);
+    ck_assert_int_eq(safe(2)->purpose, FOR_SAFE_TIME);
+    ck_assert(!hf_token_same(safe(2)->token, token));
+}
+END_TEST
+
 START_TEST(without_an_armed_watchdog_time_proves_nothing)
 {
     static const enum hf_watchdog not_armed[] = {HF_WD_UNKNOWN, HF_WD_UNUSED, HF_WD_DISARMED,
@@ -331,6 +351,7 @@ HF_TEST_MAIN("engine/watchdog", HF_CASE(an_attested_watchdog_proves_death_after_
              HF_CASE(a_failed_fence_does_not_begin_the_wait_anew),
              HF_CASE(a_fence_that_succeeds_first_ends_the_wait),
              HF_CASE(a_node_that_returns_is_not_declared_dead),
+             HF_CASE(a_host_whose_ring_turns_has_not_been_reset),
              HF_CASE(without_an_armed_watchdog_time_proves_nothing),
              HF_CASE(a_wait_uses_what_was_read_back_and_the_owners_longer_time),
              HF_CASE(a_new_boot_or_a_cold_start_has_attested_nothing),
