@@ -82,11 +82,28 @@ START_TEST(every_verb_comes_back)
     in.order.type = HF_ORDER_ARM;
     in.after = UINT64_MAX;
     in.follow = true;
+    in.level = HF_FENCE_LEVELS_MAX;
     len = ctl_encode(&in, bytes);
     ck_assert_int_eq(decode(bytes, len, &out), HF_OK);
     ck_assert_int_eq(out.verb, in.verb);
     ck_assert_uint_eq(out.after, UINT64_MAX);
     ck_assert(out.follow);
+    ck_assert_uint_eq(out.level, in.verb == HF_CTL_FENCE_TEST ? HF_FENCE_LEVELS_MAX : 0);
+}
+END_TEST
+
+START_TEST(a_test_names_a_level)
+{
+    struct hf_ctl_request in, out;
+    uint8_t bytes[HF_CTL_REQUEST_MAX];
+    size_t len;
+
+    memset(&in, 0, sizeof in);
+    in.verb = HF_CTL_FENCE_TEST;
+    in.level = (uint8_t)_i;
+    len = ctl_encode(&in, bytes);
+    ck_assert_int_eq(decode(bytes, len, &out) == HF_OK, _i >= 1 && _i <= HF_FENCE_LEVELS_MAX);
+    ck_assert_int_eq(decode(bytes, len - 1, &out), HF_EBAD);
 }
 END_TEST
 
@@ -189,6 +206,7 @@ END_TEST
 
 HF_TEST_MAIN("wire/ctl", HF_CASE(the_longest_order_comes_back_as_it_was),
              HF_LOOP(every_verb_comes_back, HF_CTL_STATUS, HF_CTL_VERBS),
+             HF_LOOP(a_test_names_a_level, 0, HF_FENCE_LEVELS_MAX + 2),
              HF_LOOP(every_order_comes_back, HF_ORDER_VM_ADD, HF_ORDERS),
              HF_CASE(every_cut_and_every_extra_byte_is_refused), HF_CASE(another_version_is_named),
              HF_LOOP(names_that_are_none_are_refused, 0, 5),
