@@ -420,8 +420,10 @@ START_TEST(a_fence_order_goes_out_at_once_with_the_configuration)
     for (unsigned i = 0; i < told_count; i++)
         if (told[i].report.kind == HF_REPORT_FENCE)
             ck_assert_str_eq(told[i].ride, config);
+    ck_assert(!fence->u.fence.power_on);
     done(HF_AGENT_FENCE, fence->u.fence.token, HF_OUT_DONE);
-    ck_assert_int_eq(engine_node(e, (hf_node){2}).state, HF_NODE_DEAD);
+    ck_assert_int_eq(engine_node(e, (hf_node){2}).why, HF_WHY_FENCE_ORDERED);
+    ck_assert(!hf_token_is(engine_node(e, (hf_node){2}).fence_token)); /* it reads off */
 }
 END_TEST
 

@@ -83,10 +83,46 @@ START_TEST(an_operator_may_fence_a_member_but_not_the_quorum)
     order(HF_ORDER_FENCE, 1, 0);
     ck_assert_int_eq(t.out.why, HF_WHY_WOULD_LOSE_QUORUM);
     result(0, t.e.nodes[2].order, HF_OUT_DONE);
-    ck_node(2, HF_NODE_DEAD);
-    ck_state(uid, HF_VM_STARTING);
+    ck_node(2, HF_NODE_FENCING); /* reads off, and is still in the ring */
+    ck_state(uid, HF_VM_WAITING);
     host_gone(2);
     ck_node(2, HF_NODE_DEAD);
+    ck_state(uid, HF_VM_STARTING);
+}
+END_TEST
+
+/* Devices that lie, or switch another host. */
+static hf_vm_uid read_off_but_heard(void)
+{
+    form(3);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
+    order(HF_ORDER_FENCE, 2, 0);
+    result(0, t.e.nodes[2].order, HF_OUT_DONE);
+    ck_assert_int_eq(t.e.nodes[2].timer.purpose, FOR_GONE);
+    return uid;
+}
+
+START_TEST(who_reads_off_and_stays_in_the_ring_is_not_dead)
+{
+    hf_vm_uid uid = read_off_but_heard();
+    expired(1, t.e.nodes[2].timer.token);
+    ck_node(2, HF_NODE_FENCING);
+    ck_assert_int_eq(t.out.changes[0].why, HF_WHY_HEARD_AFTER_PROOF);
+    ck_assert_int_eq(t.e.nodes[2].timer.purpose, FOR_FENCE_RETRY);
+    ck_state(uid, HF_VM_WAITING);
+    host_gone(2); /* much later, and read off no more */
+    ck_node(2, HF_NODE_FENCING);
+    ck_state(uid, HF_VM_WAITING);
+}
+END_TEST
+
+START_TEST(what_was_read_before_a_cold_start_proves_nothing)
+{
+    hf_vm_uid uid = read_off_but_heard();
+    members(true);
+    host_gone(2);
+    ck_state(uid, HF_VM_WAITING);
+    ck_assert_int_ne(t.e.nodes[2].state, HF_NODE_DEAD);
 }
 END_TEST
 
@@ -182,6 +218,8 @@ HF_TEST_MAIN("engine/fence", HF_CASE(a_lost_node_nobody_waits_for_is_left_alone)
              HF_CASE(another_takes_over_when_the_executor_leaves),
              HF_CASE(only_the_executors_word_counts),
              HF_CASE(an_operator_may_fence_a_member_but_not_the_quorum),
+             HF_CASE(who_reads_off_and_stays_in_the_ring_is_not_dead),
+             HF_CASE(what_was_read_before_a_cold_start_proves_nothing),
              HF_CASE(an_order_against_a_member_is_withheld_when_another_is_lost),
              HF_CASE(a_persons_word_counts_only_for_who_is_not_heard),
              HF_CASE(disarming_calls_a_fence_off),

@@ -177,10 +177,10 @@ START_TEST(an_operators_fence_is_no_storm)
 {
     form(5);
     t.e.group.policy.storm_fences = 1;
+    running_on(a_vm("b"), 3);
     order(HF_ORDER_FENCE, 4, 0);
     ck_node(4, HF_NODE_FENCING);
     ck_assert_uint_eq(engine_group(&t.e).storm_count, 0);
-    running_on(a_vm("b"), 3);
     result(t.e.nodes[4].executor, t.e.nodes[4].order, HF_OUT_DONE);
     host_gone(4);
     host_gone(3);
