@@ -183,9 +183,9 @@ static bool paths_tell(void *user, const struct hf_report *report)
 
 static void paths_tested_port(void *user, uint64_t cookie, const struct hf_report *tested)
 {
-    (void)user; /* nobody can ask yet */
-    (void)cookie;
-    (void)tested;
+    struct daemon *d = user;
+
+    ctl_server_tested(d->ctl, cookie, tested, hf_clock_now());
 }
 
 static void paths_news(void *user, hf_node target, uint8_t level, const struct hf_report *tested)
@@ -250,7 +250,7 @@ static void look_agents(const struct daemon *d, struct ctl_shell *shell)
         struct agents_view view = agents_look(d->agents, (enum hf_agent_kind)kind);
         struct ctl_agent *agent = &shell->agent[kind];
 
-        agent->is_expected = true;
+        agent->is_expected = kind != HF_AGENT_FEEDER || d->self->has_watchdog;
         agent->is_connected = view.is_connected;
         agent->is_fresh = view.is_fresh;
         agent->since = view.since;
@@ -278,6 +278,17 @@ static void look_link(const struct daemon *d, struct ctl_link *link)
     link->votes_expected = f->expected_votes;
     link->is_fit = d->link_fit;
     (void)hf_str_copy(link->why, sizeof link->why, d->link_why);
+}
+
+static void look_paths(const struct daemon *d, struct ctl_shell *shell)
+{
+    for (uint8_t n = 0; n < HF_NODES_MAX; n++)
+        for (uint8_t l = 0; l < HF_FENCE_LEVELS_MAX; l++) {
+            const struct paths_slot *slot = &d->paths.slot[n][l];
+
+            shell->path[n][l] = (struct ctl_path){slot->tested, slot->took_ms, slot->why};
+        }
+    shell->watchdog_why = lease_look(&d->lease).why;
 }
 
 static void look_group(const struct daemon *d, struct ctl_shell *shell)
@@ -311,6 +322,7 @@ static void ctl_look(void *user, struct ctl_shell *shell)
     look_group(d, shell);
     look_agents(d, shell);
     look_link(d, &shell->link);
+    look_paths(d, shell);
     shell->journal_broken = d->journal_status.is_broken;
     shell->journal_since = d->journal_since;
     shell->journal_lost = d->journal_status.lost;
@@ -336,6 +348,14 @@ static enum hf_code ctl_put_blob(void *user, const void *bytes, size_t len,
     return blobs_put(d->blobs, bytes, len, hf_clock_now(), err);
 }
 
+static enum hf_code ctl_test(void *user, hf_node target, uint8_t level, uint64_t cookie,
+                             struct hf_err *err)
+{
+    struct daemon *d = user;
+
+    return paths_test(&d->paths, target, level, cookie, hf_clock_now(), err);
+}
+
 static void ctl_audit(void *user, const struct history_audit *what)
 {
     struct daemon *d = user;
@@ -353,5 +373,6 @@ void daemon_ctl_ports(struct daemon *d, struct ctl_ports *ports)
                                 .look = ctl_look,
                                 .order = ctl_order,
                                 .put_blob = ctl_put_blob,
+                                .test = ctl_test,
                                 .audit = ctl_audit};
 }

@@ -14,7 +14,7 @@ _holdfast() {
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         return
         ;;
-    --preferred | --allowed)
+    --preferred | --allowed | --typed)
         mapfile -t COMPREPLY < <(compgen -W "$(_holdfast_names nodes)" -- "$cur")
         return
         ;;
@@ -22,7 +22,7 @@ _holdfast() {
         mapfile -t COMPREPLY < <(compgen -W "$(_holdfast_names nodes) $(_holdfast_names vms)" -- "$cur")
         return
         ;;
-    --timeout | --reason | --after | --for | --name | --memory | --priority | --apart | \
+    --timeout | --reason | --after | --level | --for | --name | --memory | --priority | --apart | \
         --together | --restarts-here | --restarts-max | --stop-grace)
         return
         ;;
@@ -37,9 +37,11 @@ _holdfast() {
         events*) options+=" --follow --after --subject" ;;
         "vm add") options+=" --wait --timeout --reason --stopped --name --memory --priority --apart
             --together --allowed --preferred --restarts-here --restarts-max --stop-grace" ;;
-        drain*) options+=" --wait --timeout --reason --for" ;;
+        drain* | hold*) options+=" --wait --timeout --reason --for" ;;
+        "fence test") options+=" --level --power-cycle --yes --timeout --reason" ;;
+        "fence confirm") options+=" --wait --timeout --reason --typed" ;;
         fence*) options+=" --wait --timeout --reason --yes" ;;
-        vm* | undrain* | arm* | disarm*) options+=" --wait --timeout --reason" ;;
+        vm* | undrain* | leave* | arm* | disarm* | "fence on") options+=" --wait --timeout --reason" ;;
         "config show") options+=" --file" ;;
         " ") options+=" --version" ;;
         esac
@@ -48,12 +50,12 @@ _holdfast() {
     fi
 
     case "${words[*]}" in
-    "") word="status nodes vms why events vm drain undrain arm disarm fence config" ;;
+    "") word="status nodes vms why events vm drain undrain hold leave arm disarm fence config" ;;
     vm) word="add remove start stop move" ;;
     config) word="check show" ;;
     why) word="$(_holdfast_names nodes) $(_holdfast_names vms)" ;;
-    drain | undrain | "fence confirm") word=$(_holdfast_names nodes) ;;
-    fence) word="confirm $(_holdfast_names nodes)" ;;
+    drain | undrain | hold | leave | "fence confirm" | "fence test" | "fence on") word=$(_holdfast_names nodes) ;;
+    fence) word="confirm test on $(_holdfast_names nodes)" ;;
     "vm remove" | "vm start" | "vm stop" | "vm move") word=$(_holdfast_names vms) ;;
     "vm move "*) word=$(_holdfast_names nodes) ;;
     "vm add"* | "config check" | "config show")

@@ -89,8 +89,12 @@ static void tell_group(struct paths *p, const struct hf_report *tested)
 
 void paths_told(struct paths *p, const struct hf_report *tested, hf_time now)
 {
+    struct paths_slot *slot = &p->slot[p->target.ix][p->level];
+
     if (p->number == 0 || tested->u.tested.number != p->number)
         return; /* of a test that was given up */
+    slot->tested = now;
+    slot->took_ms = tested->u.tested.took_ms;
     if (state(p) != NULL)
         tell_group(p, tested);
     if (p->cookie != 0)

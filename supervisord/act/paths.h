@@ -39,6 +39,8 @@ struct paths_slot {
     uint64_t hardware; /* as last submitted */
     bool has_told;
     char why[HF_REASON_MAX + 1]; /* of the last test from here; "" = none */
+    hf_time tested;              /* when that was; 0 = never */
+    uint32_t took_ms;
 };
 
 struct paths_asked {

@@ -20,6 +20,9 @@ enum {
     CMD_ANSWER_MS = 5000,     /* the daemon answers from memory: later means that it hangs */
     CMD_ORDER_MS = 20000,     /* above CTL_APPLY_MS of the server */
     CMD_WAIT_MS = 120000,     /* --wait without --timeout */
+    CMD_LEAVE_MS = 600000,    /* leave: every VM of a node stops within its grace and moves */
+    CMD_CYCLE_MS = 900000,    /* a power cycle: servers take minutes to boot */
+    CMD_TEST_MS = 75000,      /* above CTL_TEST_MS of the server */
     CMD_ANSWER_MAX = 4 << 20, /* twice the largest picture */
     CMD_PROGRESS_MS = 2000,   /* a person starts to wonder */
 };
@@ -27,11 +30,12 @@ enum {
 /* Everything from the command line. Texts are borrowed from argv. */
 struct cmd {
     const char *socket;
-    bool is_json, is_waiting, is_yes, is_following, is_stopped, is_file;
+    bool is_json, is_waiting, is_yes, is_following, is_stopped, is_file, is_power_cycle, is_forced;
     bool has_after, has_timeout;
-    uint64_t after, timeout_ms;
+    uint64_t after, timeout_ms, level; /* level 0: all */
     const char *subject, *reason, *for_, *name, *memory, *priority, *apart, *together, *allowed,
-        *preferred, *restarts_here, *restarts_max, *stop_grace;
+        *preferred, *restarts_here, *restarts_max, *stop_grace, *typed;
+    const char *config, *profile, *ring0, *ring1, *key, *output, *wait_for_all, *corosync;
     unsigned words_count;
     const char *words[CMD_WORDS_MAX]; /* after the verb */
     struct table_look look;           /* of stdout */
@@ -94,6 +98,7 @@ int cmd_events(const struct cmd *cmd);
 int cmd_why(const struct cmd *cmd);
 int cmd_config_check(const struct cmd *cmd);
 int cmd_config_show(const struct cmd *cmd);
+int cmd_setup_corosync(const struct cmd *cmd);
 int cmd_vm_add(const struct cmd *cmd);
 int cmd_vm_remove(const struct cmd *cmd);
 int cmd_vm_start(const struct cmd *cmd);
@@ -105,11 +110,26 @@ int cmd_arm(const struct cmd *cmd);
 int cmd_disarm(const struct cmd *cmd);
 int cmd_fence(const struct cmd *cmd);
 int cmd_fence_confirm(const struct cmd *cmd);
+int cmd_fence_on(const struct cmd *cmd);
+int cmd_fence_test(const struct cmd *cmd);
+int cmd_cycle(const struct cmd *cmd); /* fence test --power-cycle (cmd_cycle.c) */
+int cmd_hold(const struct cmd *cmd);
+int cmd_leave(const struct cmd *cmd);
 
 /* ---- shared by the commands that order (cmd_order.c) ---- */
 
 /* Send the order, print the outcome, with --wait wait until it is reached. ride: see above. */
 int cmd_order(const struct cmd *cmd, struct hf_ctl_request *request, int ride);
+/* The same about the node that is the first word. */
+int cmd_order_node(const struct cmd *cmd, enum hf_order_type type, uint32_t ms);
+/* The picture, over an open connection; *status is owned by the caller, NULL if there is none. */
+enum hf_ctl_status cmd_status_ask(struct cmd_link *link, json_t **status);
+/* The entry of this name in a list of the picture; NULL: there is none. */
+const json_t *cmd_named(const json_t *status, const char *list, const char *name);
+/* VMs that run or may run on this node. */
+int cmd_vms_left(const json_t *status, const char *node);
+/* Have the node's name typed on the terminal; without one say that `option` is needed. */
+bool cmd_ask_name(const struct cmd *cmd, const char *what, const char *option);
 /* Is what was ordered reached, according to a status document? vm, node: the order's; from: where
  * the VM ran before a move. PURE. */
 enum cmd_reach { CMD_NOT_YET = 0, CMD_REACHED, CMD_HOPELESS };

@@ -15,7 +15,7 @@ enum {
 
 /* ---- is it reached ---- */
 
-static const json_t *named(const json_t *status, const char *list, const char *name)
+const json_t *cmd_named(const json_t *status, const char *list, const char *name)
 {
     const json_t *entry;
     size_t i;
@@ -54,7 +54,7 @@ static enum cmd_reach vm_reached(enum hf_order_type type, const json_t *vm, cons
     return is_running ? CMD_REACHED : CMD_NOT_YET;
 }
 
-static int vms_left(const json_t *status, const char *node)
+int cmd_vms_left(const json_t *status, const char *node)
 {
     const json_t *vm, *at;
     size_t i, k;
@@ -75,7 +75,7 @@ static int vms_left(const json_t *status, const char *node)
 static enum cmd_reach drain_reached(const json_t *status, const json_t *entry, const char *node,
                                     char *text, size_t cap)
 {
-    int left = vms_left(status, node);
+    int left = cmd_vms_left(status, node);
 
     if (!cmd_true(entry, "maintenance"))
         return CMD_HOPELESS;
@@ -87,25 +87,27 @@ static enum cmd_reach drain_reached(const json_t *status, const json_t *entry, c
 static enum cmd_reach leave_reached(const json_t *status, const json_t *entry, const char *node,
                                     char *text, size_t cap)
 {
-    int left = vms_left(status, node);
+    int left = cmd_vms_left(status, node);
 
-    if (cmd_true(entry, "left"))
-        left = 0;
-    else if (!cmd_true(entry, "leaving"))
+    if (cmd_true(entry, "left")) {
+        (void)snprintf(text, cap, "%s has left: it may be switched off now", node);
+        return CMD_REACHED;
+    }
+    if (!cmd_true(entry, "leaving")) {
+        (void)snprintf(text, cap, "%s is not leaving any more", node);
         return CMD_HOPELESS;
-    if (left == 0)
-        (void)snprintf(text, cap, "%s is empty, switch it off", node);
-    else
-        (void)snprintf(text, cap, "%s is leaving, %d VM%s left there", node, left,
-                       left == 1 ? "" : "s");
-    return left == 0 ? CMD_REACHED : CMD_NOT_YET;
+    }
+    (void)snprintf(text, cap, "%s is leaving, %d VM%s left there", node, left,
+                   left == 1 ? "" : "s");
+    return CMD_NOT_YET;
 }
 
 enum cmd_reach cmd_reached(enum hf_order_type type, const json_t *status, const char *vm,
                            const char *node, const char *from, char *now_text, size_t cap)
 {
     const json_t *group = json_object_get(status, "group");
-    const json_t *vm_entry = named(status, "vms", vm), *node_entry = named(status, "nodes", node);
+    const json_t *vm_entry = cmd_named(status, "vms", vm),
+                 *node_entry = cmd_named(status, "nodes", node);
     const char *home = cmd_str(vm_entry, "node");
 
     switch (type) {
@@ -161,7 +163,7 @@ struct wait {
     char text[256];
 };
 
-static enum hf_ctl_status ask_status(struct cmd_link *link, json_t **status)
+enum hf_ctl_status cmd_status_ask(struct cmd_link *link, json_t **status)
 {
     struct hf_ctl_request request;
 
@@ -175,10 +177,11 @@ static enum hf_ctl_status wait_begin(struct wait *w, struct cmd_link *link)
 {
     struct hf_ctl_request request;
     json_t *status;
-    enum hf_ctl_status code = ask_status(link, &status);
+    enum hf_ctl_status code = cmd_status_ask(link, &status);
 
     if (code == HF_CTL_OK)
-        (void)hf_str_copy(w->from, sizeof w->from, cmd_str(named(status, "vms", w->vm), "node"));
+        (void)hf_str_copy(w->from, sizeof w->from,
+                          cmd_str(cmd_named(status, "vms", w->vm), "node"));
     json_decref(status);
     if (code == HF_CTL_OK)
         code = cmd_link_open(&w->events, w->cmd->socket);
@@ -228,7 +231,7 @@ static void clear_progress(struct wait *w)
 static enum hf_ctl_status wait_look(struct wait *w, struct cmd_link *link, enum cmd_reach *reach)
 {
     json_t *status;
-    enum hf_ctl_status code = ask_status(link, &status);
+    enum hf_ctl_status code = cmd_status_ask(link, &status);
 
     if (code == HF_CTL_OK)
         *reach = cmd_reached(w->type, status, w->vm, w->node, w->from, w->text, sizeof w->text);
@@ -338,7 +341,7 @@ int cmd_order(const struct cmd *cmd, struct hf_ctl_request *request, int ride)
     return code;
 }
 
-static int order_node(const struct cmd *cmd, enum hf_order_type type, uint32_t ms)
+int cmd_order_node(const struct cmd *cmd, enum hf_order_type type, uint32_t ms)
 {
     struct hf_ctl_request request;
 
@@ -350,78 +353,62 @@ static int order_node(const struct cmd *cmd, enum hf_order_type type, uint32_t m
     return cmd_order(cmd, &request, -1);
 }
 
+/* 0: none was given. */
+static bool read_for(const struct cmd *cmd, uint32_t *ms)
+{
+    uint64_t value = 0;
+
+    if (cmd->for_ != NULL &&
+        (!hf_str_to_ms(cmd->for_, &value) || value == 0 || value > UINT32_MAX)) {
+        cmd_say("--for '%s' is not a duration: write it like 90s, 30min or 4h", cmd->for_);
+        return false;
+    }
+    *ms = (uint32_t)value;
+    return true;
+}
+
 int cmd_drain(const struct cmd *cmd)
 {
-    uint64_t ms = 0;
+    uint32_t ms;
 
-    if (cmd->for_ != NULL && (!hf_str_to_ms(cmd->for_, &ms) || ms == 0 || ms > UINT32_MAX)) {
-        cmd_say("--for '%s' is not a duration: write it like 30min or 4h", cmd->for_);
+    return read_for(cmd, &ms) ? cmd_order_node(cmd, HF_ORDER_DRAIN, ms) : HF_CTL_USAGE;
+}
+
+int cmd_hold(const struct cmd *cmd)
+{
+    uint32_t ms;
+
+    if (cmd->for_ == NULL) {
+        cmd_say("say for how long: holdfast hold %s --for 60s", cmd->words[0]);
         return HF_CTL_USAGE;
     }
-    return order_node(cmd, HF_ORDER_DRAIN, (uint32_t)ms);
+    return read_for(cmd, &ms) ? cmd_order_node(cmd, HF_ORDER_HOLD, ms) : HF_CTL_USAGE;
+}
+
+/* Ends when the node has left, not when the order is taken: only then may it be switched off. */
+int cmd_leave(const struct cmd *cmd)
+{
+    struct cmd waiting = *cmd;
+
+    waiting.is_waiting = true;
+    if (!waiting.has_timeout) {
+        waiting.has_timeout = true;
+        waiting.timeout_ms = CMD_LEAVE_MS;
+    }
+    return cmd_order_node(&waiting, HF_ORDER_LEAVE, 0);
 }
 
 int cmd_undrain(const struct cmd *cmd)
 {
-    return order_node(cmd, HF_ORDER_UNDRAIN, 0);
+    return cmd_order_node(cmd, HF_ORDER_UNDRAIN, 0);
 }
 
 int cmd_arm(const struct cmd *cmd)
 {
-    return order_node(cmd, HF_ORDER_ARM, 0);
+    return cmd_order_node(cmd, HF_ORDER_ARM, 0);
 }
 
 int cmd_disarm(const struct cmd *cmd)
 {
-    return order_node(cmd, HF_ORDER_DISARM, 0);
-}
-
-/* ---- fencing: the orders that must not be typed by accident ---- */
-
-static bool is_confirmed(const struct cmd *cmd, const char *what)
-{
-    char line[HF_NAME_MAX + 2];
-
-    if (cmd->is_yes)
-        return true;
-    if (!cmd->is_terminal) {
-        cmd_say("this needs a person: type it on a terminal, or say --yes");
-        return false;
-    }
-    (void)fprintf(stderr, "%s\nType the node's name to go on: ", what);
-    (void)fflush(stderr);
-    if (fgets(line, sizeof line, stdin) == NULL)
-        line[0] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    if (strcmp(line, cmd->words[0]) == 0)
-        return true;
-    cmd_say("'%s' is not '%s': nothing was done", line, cmd->words[0]);
-    return false;
-}
-
-int cmd_fence(const struct cmd *cmd)
-{
-    char what[256];
-
-    (void)snprintf(what, sizeof what,
-                   "This cuts the power of %s. Every VM on it goes down and is started elsewhere.",
-                   cmd->words[0]);
-    return is_confirmed(cmd, what) ? order_node(cmd, HF_ORDER_FENCE, 0) : HF_CTL_USAGE;
-}
-
-int cmd_fence_confirm(const struct cmd *cmd)
-{
-    char what[512];
-
-    if (cmd->reason == NULL || cmd->reason[0] == '\0') {
-        cmd_say("say how you know: holdfast fence confirm %s --reason \"pulled both feeds\"",
-                cmd->words[0]);
-        return HF_CTL_USAGE;
-    }
-    (void)snprintf(
-        what, sizeof what,
-        "You tell the group that %s is OFF. Its VMs are started elsewhere at once. If it "
-        "is not off, they run twice, and both send orders.",
-        cmd->words[0]);
-    return is_confirmed(cmd, what) ? order_node(cmd, HF_ORDER_CONFIRM, 0) : HF_CTL_USAGE;
+    return cmd_order_node(cmd, HF_ORDER_DISARM, 0);
 }

@@ -1,5 +1,6 @@
 #include "supervisord/ctl/cmd.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,8 @@ static void print_head(const struct cmd *cmd, const json_t *status)
             table_styled(stdout, look, TABLE_GOOD, "armed");
         else
             table_styled(stdout, look, TABLE_WARN, "DISARMED");
+        if (cmd_true(group, "storm"))
+            table_styled(stdout, look, TABLE_BAD, "   FENCING STORM, HELD");
         if (cmd_true(group, "startup_grace"))
             table_styled(stdout, look, TABLE_WARN, "   start-up grace");
         (void)printf("   epoch %d", (int)cmd_int(group, "epoch"));
@@ -69,10 +72,19 @@ static void put_memory(struct table *table, const json_t *node)
 static void put_remarks(struct table *table, const json_t *node)
 {
     const json_t *fencing = json_object_get(node, "fencing");
+    const json_t *watchdog = json_object_get(node, "watchdog");
     bool is_member = strcmp(cmd_str(node, "state"), "member") == 0;
     char text[256];
 
-    (void)snprintf(text, sizeof text, "%s%s%s%s",
+    (void)snprintf(text, sizeof text, "%s%s%s%s%s%s%s%s",
+                   cmd_true(node, "left")      ? "left in order  "
+                   : cmd_true(node, "leaving") ? "leaving  "
+                                               : "",
+                   json_is_object(json_object_get(node, "hold")) ? "on hold  " : "",
+                   cmd_true(node, "passive")    ? "passive  "
+                   : cmd_true(node, "settling") ? "settling  "
+                                                : "",
+                   cmd_true(watchdog, "safe_time_runs") ? "watchdog time runs  " : "",
                    cmd_true(node, "maintenance") ? "maintenance  " : "",
                    is_member && !cmd_true(node, "vm_watch") ? "VM monitor silent  " : "",
                    is_member && !cmd_true(node, "link_fit") ? "link unfit  " : "",
@@ -87,14 +99,69 @@ static void put_remarks(struct table *table, const json_t *node)
     table_cell(table, TABLE_WARN, "%s", text);
 }
 
-static void put_fence_levels(struct table *table, const json_t *node)
+/* Ways are listed until the text is full; the first ones are the ones that are gone first. */
+__attribute__((format(printf, 3, 4))) static void add_way(char *text, size_t cap,
+                                                          const char *format, ...)
 {
-    int levels = (int)cmd_int(node, "fence_levels");
+    size_t at = strlen(text);
+    va_list args;
 
-    if (levels == 0)
-        table_cell(table, TABLE_WARN, "none");
+    if (at > 0 && at + 3 < cap) {
+        memcpy(text + at, " / ", 4);
+        at += 3;
+    }
+    va_start(args, format);
+    (void)vsnprintf(text + at, cap - at, format, args);
+    va_end(args);
+}
+
+/* "bmc-n2 1.2 s": the device answered so fast when it was last tried from here. */
+static bool add_path(char *text, size_t cap, const json_t *path)
+{
+    const json_t *device = json_array_get(json_object_get(path, "devices"), 0);
+    size_t more = json_array_size(json_object_get(path, "devices"));
+    const char *verdict = cmd_str(path, "path");
+    bool is_ok = strcmp(verdict, "ok") == 0;
+    char name[HF_NAME_MAX + 16];
+
+    if (json_is_string(device))
+        (void)snprintf(name, sizeof name, "%s%s", json_string_value(device), more > 1 ? "+" : "");
     else
-        table_cell(table, TABLE_PLAIN, "%d level%s", levels, levels == 1 ? "" : "s");
+        (void)snprintf(name, sizeof name, "level %d", (int)cmd_int(path, "level"));
+    if (is_ok && json_is_integer(json_object_get(path, "took_ms")))
+        add_way(text, cap, "%s %.1f s", name, (double)cmd_int(path, "took_ms") / 1000.0);
+    else if (is_ok)
+        add_way(text, cap, "%s", name);
+    else
+        add_way(text, cap, "%s (%s)", name,
+                strcmp(verdict, "unknown") == 0 ? "not tried" : verdict);
+    return is_ok || strcmp(verdict, "unknown") == 0;
+}
+
+/* How it could be proved dead right now, and how long that takes. */
+static void put_ways(struct table *table, const json_t *node)
+{
+    const json_t *watchdog = json_object_get(node, "watchdog"), *path;
+    const char *state = cmd_str(watchdog, "state");
+    bool is_well = true;
+    char text[512] = "";
+    size_t i;
+
+    json_array_foreach(json_object_get(node, "fence_paths"), i, path)
+    {
+        is_well = add_path(text, sizeof text, path) && is_well;
+    }
+    if (cmd_int(watchdog, "safe_ms") > 0) {
+        add_way(text, sizeof text, "watchdog %.1f s",
+                (double)cmd_int(watchdog, "safe_ms") / 1000.0);
+    } else if (cmd_true(watchdog, "configured")) {
+        add_way(text, sizeof text, "watchdog (%s)", state);
+        is_well = is_well && !cmd_true(watchdog, "wanted");
+    }
+    if (!cmd_true(node, "can_be_fenced"))
+        table_cell(table, TABLE_BAD, "cannot be fenced%s%s", text[0] != '\0' ? ": " : "", text);
+    else
+        table_cell(table, is_well ? TABLE_PLAIN : TABLE_WARN, "%s", text);
 }
 
 static int print_nodes(const struct cmd *cmd, const json_t *status, const char *title)
@@ -108,10 +175,10 @@ static int print_nodes(const struct cmd *cmd, const json_t *status, const char *
     table_column(table, title, TABLE_CUT, 0);
     table_column(table, "state", TABLE_LEFT, 0);
     table_column(table, "since", TABLE_RIGHT, 0);
-    table_column(table, "VMs", TABLE_RIGHT, 1);
-    table_column(table, "free memory", TABLE_RIGHT, 2);
+    table_column(table, "VMs", TABLE_RIGHT, 2);
+    table_column(table, "free memory", TABLE_RIGHT, 3);
     table_column(table, "cores", TABLE_RIGHT, 4);
-    table_column(table, "fencing", TABLE_LEFT, 3);
+    table_column(table, "prove dead by", TABLE_LEFT, 1);
     table_column(table, "", TABLE_WRAP, 0);
     json_array_foreach(nodes, i, node)
     {
@@ -123,7 +190,7 @@ static int print_nodes(const struct cmd *cmd, const json_t *status, const char *
         table_cell(table, TABLE_PLAIN, "%d", (int)cmd_int(node, "vms_running"));
         put_memory(table, node);
         table_cell(table, TABLE_PLAIN, "%d", (int)cmd_int(node, "cores"));
-        put_fence_levels(table, node);
+        put_ways(table, node);
         put_remarks(table, node);
     }
     if (json_array_size(nodes) == 0)

@@ -12,12 +12,7 @@
 
 /* What a VM gets that says nothing else: in the middle of the priorities, two tries at home, then
  * elsewhere, five in all; a guest has half a minute to shut down. */
-enum {
-    PRIORITY = 100,
-    RESTARTS_HERE = 2,
-    RESTARTS_MAX = 5,
-    STOP_GRACE_MS = 30000
-};
+enum { PRIORITY = 100, RESTARTS_HERE = 2, RESTARTS_MAX = 5, STOP_GRACE_MS = 30000 };
 
 /* Whole file, at most HF_XML_MAX bytes, "-" is stdin. NULL: printed. */
 static char *read_file(const char *path, size_t *len)

@@ -37,6 +37,18 @@ enum option_id {
     O_RESTARTS_MAX,
     O_STOP_GRACE,
     O_STOPPED,
+    O_TYPED,
+    O_LEVEL,
+    O_POWER_CYCLE,
+    O_CONFIG,
+    O_PROFILE,
+    O_RING0,
+    O_RING1,
+    O_KEY,
+    O_OUTPUT,
+    O_WAIT_FOR_ALL,
+    O_FORCE,
+    O_COROSYNC,
     O_IDS
 };
 
@@ -65,23 +77,38 @@ static const struct option options[] = {
     {"restarts-max", required_argument, NULL, O_RESTARTS_MAX},
     {"stop-grace", required_argument, NULL, O_STOP_GRACE},
     {"stopped", no_argument, NULL, O_STOPPED},
+    {"typed", required_argument, NULL, O_TYPED},
+    {"level", required_argument, NULL, O_LEVEL},
+    {"power-cycle", no_argument, NULL, O_POWER_CYCLE},
+    {"config", required_argument, NULL, O_CONFIG},
+    {"profile", required_argument, NULL, O_PROFILE},
+    {"ring0", required_argument, NULL, O_RING0},
+    {"ring1", required_argument, NULL, O_RING1},
+    {"key", required_argument, NULL, O_KEY},
+    {"output", required_argument, NULL, O_OUTPUT},
+    {"wait-for-all", required_argument, NULL, O_WAIT_FOR_ALL},
+    {"force", no_argument, NULL, O_FORCE},
+    {"corosync", required_argument, NULL, O_COROSYNC},
     {NULL, 0, NULL, 0},
 };
 
-#define BIT(option) (1u << (option))
+#define BIT(option) (UINT64_C(1) << (option))
+_Static_assert(O_IDS <= 64, "one bit an option");
 
-enum {
-    ANY = BIT(O_JSON) | BIT(O_SOCKET) | BIT(O_HELP) | BIT(O_VERSION),
-    ORDER = ANY | BIT(O_WAIT) | BIT(O_TIMEOUT) | BIT(O_REASON),
-    ADD = ORDER | BIT(O_NAME) | BIT(O_MEMORY) | BIT(O_PRIORITY) | BIT(O_APART) | BIT(O_TOGETHER) |
-          BIT(O_ALLOWED) | BIT(O_PREFERRED) | BIT(O_RESTARTS_HERE) | BIT(O_RESTARTS_MAX) |
-          BIT(O_STOP_GRACE) | BIT(O_STOPPED),
-};
+#define ANY   (BIT(O_JSON) | BIT(O_SOCKET) | BIT(O_HELP) | BIT(O_VERSION))
+#define ORDER (ANY | BIT(O_WAIT) | BIT(O_TIMEOUT) | BIT(O_REASON))
+#define ADD                                                                                        \
+    (ORDER | BIT(O_NAME) | BIT(O_MEMORY) | BIT(O_PRIORITY) | BIT(O_APART) | BIT(O_TOGETHER) |      \
+     BIT(O_ALLOWED) | BIT(O_PREFERRED) | BIT(O_RESTARTS_HERE) | BIT(O_RESTARTS_MAX) |              \
+     BIT(O_STOP_GRACE) | BIT(O_STOPPED))
+#define SETUP                                                                                      \
+    (BIT(O_HELP) | BIT(O_VERSION) | BIT(O_CONFIG) | BIT(O_PROFILE) | BIT(O_RING0) | BIT(O_RING1) | \
+     BIT(O_KEY) | BIT(O_OUTPUT) | BIT(O_WAIT_FOR_ALL) | BIT(O_FORCE))
 
 struct verb {
     const char *first, *second; /* second NULL: one word */
     unsigned least, most;       /* words after the verb */
-    unsigned options;
+    uint64_t options;
     int (*run)(const struct cmd *cmd);
     const char *usage, *line; /* arguments; what it does, in a line */
     const char *more;         /* for --help; NULL = nothing */
@@ -123,7 +150,51 @@ static const char help_confirm[] =
     "For a node that is lost and cannot be fenced: after you have made sure that it is off.\n"
     "Refused while the node is heard. If it is not off, its VMs run twice.\n"
     "  --reason TEXT      how you know; required\n"
-    "  --yes              do not ask (needed without a terminal)\n";
+    "  --typed NAME       the node's name once more (needed without a terminal)\n";
+
+static const char help_test[] =
+    "Tries its fence devices without effect: do they answer, with our credentials, for this host?\n"
+    "The group does so every minute; this shows it, as seen from this node.\n"
+    "  --level N          only this level\n"
+    "  --power-cycle      a drill: cut its power, wait until it is proved dead, switch it on, "
+    "wait\n"
+    "                     until it is a member again, and show how long each phase took. Refused\n"
+    "                     unless the node is drained and empty.\n"
+    "  --yes              power cycle: do not ask (needed without a terminal)\n"
+    "  --timeout TIME     power cycle: give up waiting after so long (15min)\n"
+    "  --reason TEXT      power cycle: kept in the history\n";
+
+static const char help_hold[] =
+    "Its daemon or corosync may be away for so long, for an upgrade: its VMs run on, nobody "
+    "fences\n"
+    "it and its watchdog is fed. When the time is over and it is not back, it counts as lost.\n"
+    "  --for TIME         like 60s; required\n";
+
+static const char help_leave[] =
+    "Moves its VMs away and tells the group that it will be switched off: nobody fences it then.\n"
+    "Ends when it has left (or with --timeout, 10min). It comes back by starting it again.\n";
+
+static const char help_arm[] =
+    "Also ends the hold after a fencing storm. Refused when a node could not be proved dead.\n";
+
+static const char help_check[] =
+    "Checks the cluster file; for the installed one also /etc/corosync/corosync.conf and the\n"
+    "running corosync: every deviation from the nearest profile, and why it matters.\n"
+    "  --corosync FILE    that corosync.conf, and the running corosync; \"no\": neither\n"
+    "Exit codes: 0 good (there may be warnings and advice), 1 the cluster file is good but "
+    "corosync\n"
+    "is a risk, hangs, or arming would be refused, 2 a file is bad\n";
+
+static const char help_setup[] =
+    "Writes a whole corosync.conf for the nodes of the cluster file, and says what to do next.\n"
+    "  --profile NAME     fast or safe: how long until a dead node is reported\n"
+    "  --ring0 LIST       n1=10.0.0.1,n2=10.0.0.2,... an address for every node\n"
+    "  --ring1 LIST       on a second network; \"none\" does without\n"
+    "  --config FILE      the cluster file (/etc/holdfast/holdfast.conf)\n"
+    "  --output FILE      where to (default \"-\": stdout)\n"
+    "  --force            replace FILE\n"
+    "  --key FILE         where the nodes have their key (/etc/corosync/authkey)\n"
+    "  --wait-for-all Y   yes: after a cold start wait for all nodes once (default); or no\n";
 
 static const char help_drain[] = "Moves its VMs away, one after the other, and places none there.\n"
                                  "  --for TIME         ends by itself after so long, with an alarm "
@@ -149,15 +220,26 @@ static const struct verb verbs[] = {
      help_drain},
     {"undrain", NULL, 1, 1, ORDER, cmd_undrain, "NODE", "end its maintenance (moves nothing back)",
      NULL},
-    {"arm", NULL, 0, 0, ORDER, cmd_arm, "", "fence lost nodes and restart their VMs", NULL},
+    {"hold", NULL, 1, 1, ORDER | BIT(O_FOR), cmd_hold, "NODE --for TIME",
+     "announce that its daemon or corosync will be away", help_hold},
+    {"leave", NULL, 1, 1, ORDER, cmd_leave, "NODE", "empty it, so that it may be switched off",
+     help_leave},
+    {"arm", NULL, 0, 0, ORDER, cmd_arm, "", "fence lost nodes and restart their VMs", help_arm},
     {"disarm", NULL, 0, 0, ORDER, cmd_disarm, "", "watch only: fence nothing, restart nothing",
      NULL},
-    {"fence", "confirm", 1, 1, ORDER | BIT(O_YES), cmd_fence_confirm, "NODE --reason TEXT",
+    {"fence", "confirm", 1, 1, ORDER | BIT(O_TYPED), cmd_fence_confirm, "NODE --reason TEXT",
      "say that a lost node is off", help_confirm},
+    {"fence", "test", 1, 1,
+     ANY | BIT(O_LEVEL) | BIT(O_POWER_CYCLE) | BIT(O_YES) | BIT(O_TIMEOUT) | BIT(O_REASON),
+     cmd_fence_test, "NODE", "could it be fenced now; or really, as a drill", help_test},
+    {"fence", "on", 1, 1, ORDER, cmd_fence_on, "NODE", "switch a fenced node on again", NULL},
     {"fence", NULL, 1, 1, ORDER | BIT(O_YES), cmd_fence, "NODE", "power a node off", help_fence},
-    {"config", "check", 0, 1, ANY, cmd_config_check, "[FILE]", "is this cluster file good", NULL},
+    {"config", "check", 0, 1, ANY | BIT(O_COROSYNC), cmd_config_check, "[FILE]",
+     "is this cluster file good, and corosync fit for it", help_check},
     {"config", "show", 0, 1, ANY | BIT(O_FILE), cmd_config_show, "[--file [FILE]]",
      "the running configuration, or a file's", NULL},
+    {"setup", "corosync", 0, 0, SETUP, cmd_setup_corosync, "--profile NAME ...",
+     "write a corosync.conf for the group", help_setup},
 };
 
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
@@ -211,6 +293,14 @@ static bool set_timeout(struct cmd *cmd, const char *text)
     return cmd->has_timeout;
 }
 
+static bool set_level(struct cmd *cmd, const char *text)
+{
+    if (hf_str_to_u64(text, HF_FENCE_LEVELS_MAX, &cmd->level) && cmd->level > 0)
+        return true;
+    cmd_say("--level '%s' is not a level: they are counted from 1", text);
+    return false;
+}
+
 static const char **text_option(struct cmd *cmd, enum option_id id)
 {
     switch (id) {
@@ -242,6 +332,24 @@ static const char **text_option(struct cmd *cmd, enum option_id id)
         return &cmd->restarts_max;
     case O_STOP_GRACE:
         return &cmd->stop_grace;
+    case O_TYPED:
+        return &cmd->typed;
+    case O_CONFIG:
+        return &cmd->config;
+    case O_PROFILE:
+        return &cmd->profile;
+    case O_RING0:
+        return &cmd->ring0;
+    case O_RING1:
+        return &cmd->ring1;
+    case O_KEY:
+        return &cmd->key;
+    case O_OUTPUT:
+        return &cmd->output;
+    case O_WAIT_FOR_ALL:
+        return &cmd->wait_for_all;
+    case O_COROSYNC:
+        return &cmd->corosync;
     case O_JSON:
     case O_HELP:
     case O_VERSION:
@@ -252,6 +360,9 @@ static const char **text_option(struct cmd *cmd, enum option_id id)
     case O_AFTER:
     case O_FILE:
     case O_STOPPED:
+    case O_LEVEL:
+    case O_POWER_CYCLE:
+    case O_FORCE:
     case O_IDS:
         break;
     }
@@ -270,13 +381,17 @@ static bool set_option(struct cmd *cmd, enum option_id id, const char *text)
     cmd->is_following |= id == O_FOLLOW;
     cmd->is_file |= id == O_FILE;
     cmd->is_stopped |= id == O_STOPPED;
+    cmd->is_forced |= id == O_FORCE;
+    cmd->is_power_cycle |= id == O_POWER_CYCLE;
+    if (id == O_LEVEL)
+        return set_level(cmd, text);
     if (id == O_AFTER)
         return set_number_option("after", text, &cmd->after);
     return id != O_TIMEOUT || set_timeout(cmd, text);
 }
 
 /* False: printed. given: bit per option. words: what is not an option. */
-static bool read_options(int argc, char **argv, struct cmd *cmd, unsigned *given)
+static bool read_options(int argc, char **argv, struct cmd *cmd, uint64_t *given)
 {
     int id;
 
@@ -344,7 +459,7 @@ static void say_unknown_verb(int count, char **words)
         cmd_say("'%s' is not a command, see: holdfast --help", words[0]);
 }
 
-static bool options_fit(const struct verb *verb, unsigned given)
+static bool options_fit(const struct verb *verb, uint64_t given)
 {
     for (const struct option *option = options; option->name != NULL; option++) {
         if ((given & BIT(option->val)) != 0 && (verb->options & BIT(option->val)) == 0) {
@@ -386,7 +501,7 @@ static void look_around(struct cmd *cmd)
         cmd->look.width = isatty(STDOUT_FILENO) ? 80 : 160; /* into a pipe: nothing is cut early */
 }
 
-static int run(const struct verb *verb, struct cmd *cmd, unsigned given, int count, char **words)
+static int run(const struct verb *verb, struct cmd *cmd, uint64_t given, int count, char **words)
 {
     if ((given & BIT(O_HELP)) != 0) {
         print_verb_help(verb);
@@ -404,7 +519,8 @@ int main(int argc, char **argv)
 {
     struct cmd cmd;
     const struct verb *verb;
-    unsigned given, taken = 0;
+    uint64_t given;
+    unsigned taken = 0;
     int code;
 
     memset(&cmd, 0, sizeof cmd);

@@ -138,6 +138,11 @@ static void need_group(const struct walk *w)
     if (shell->engine != NULL && !engine_group(shell->engine).is_armed)
         need(w, WARNING, &timeless, "holdfast arm",
              "disarmed: nothing is fenced and no VM is restarted after a failure");
+    if (shell->engine != NULL && engine_group(shell->engine).in_storm)
+        need(w, ERROR, &timeless, "holdfast arm",
+             "fencing storm: %u nodes were fenced in a short time; nothing more is fenced until a "
+             "person has looked and arms again",
+             engine_group(shell->engine).storm_count);
     if (shell->ghosts > 0)
         need(w, WARNING, &timeless, "corosync-cpgtool",
              "%u member%s of the process group %s outside the totem ring and not counted",
@@ -155,20 +160,25 @@ static void need_proof(const struct walk *w, const struct about *about,
     const char *actor = node->fence_actor.ix < group->nodes_count
                             ? group->nodes[node->fence_actor.ix].name
                             : "nobody yet";
+    char beside[80] = "";
 
-    if (def->fence_levels == 0)
-        need(w, ERROR, about, confirm.text,
-             "lost, and it has no fence device: make sure that it is off, then confirm it");
-    else if (node->fence_attempts > 0)
-        need(w, ERROR, about, confirm.text,
-             "cannot be proved dead: %u fencing attempt%s failed, now level %u by %s",
+    if (node->safe_time_runs)
+        (void)snprintf(beside, sizeof beside, "; its watchdog proves it %.1f s after the loss",
+                       (double)node->safe_ms / 1000.0);
+    if (node->fence_attempts > 0)
+        need(w, ERROR, about, node->safe_time_runs ? why.text : confirm.text,
+             "%s: %u fencing attempt%s failed, now level %u by %s%s",
+             node->safe_time_runs ? "not proved dead yet" : "cannot be proved dead",
              node->fence_attempts, node->fence_attempts == 1 ? "" : "s", node->fence_level + 1u,
-             actor);
+             actor, beside);
     else if (node->state == HF_NODE_FENCING)
-        need(w, ERROR, about, why.text, "being fenced: level %u by %s", node->fence_level + 1u,
-             actor);
+        need(w, ERROR, about, why.text, "being fenced: level %u by %s%s", node->fence_level + 1u,
+             actor, beside);
+    else if (!node->can_be_fenced)
+        need(w, ERROR, about, confirm.text,
+             "lost, and nothing can prove it dead: make sure that it is off, then confirm it");
     else
-        need(w, ERROR, about, why.text, "lost: %s", hf_reason_text(node->why));
+        need(w, ERROR, about, why.text, "lost: %s%s", hf_reason_text(node->why), beside);
 }
 
 static void need_node_state(const struct walk *w, const struct about *about,
@@ -178,6 +188,8 @@ static void need_node_state(const struct walk *w, const struct about *about,
 
     switch (node->state) {
     case HF_NODE_ABSENT:
+        if (node->has_left) /* with notice */
+            return;
         need(w, WARNING, about, "systemctl status corosync holdfastd",
              "configured, but has not joined yet: start it");
         return;
@@ -185,6 +197,8 @@ static void need_node_state(const struct walk *w, const struct about *about,
         need(w, WARNING, about, why.text, "joining: has not yet told which VMs run there");
         return;
     case HF_NODE_SILENT:
+        if (node->is_held) /* need_hold() tells */
+            return;
         need(w, ERROR, about, why.text, "silent: %s; it is lost when the grace time is over",
              hf_reason_text(node->why));
         return;
@@ -193,6 +207,8 @@ static void need_node_state(const struct walk *w, const struct about *about,
         need_proof(w, about, def, node);
         return;
     case HF_NODE_DEAD:
+        if (node->has_left)
+            return;
         need(w, ERROR, about, why.text, "dead (%s): repair it and power it on",
              hf_proof_name(node->proof));
         return;
@@ -200,6 +216,128 @@ static void need_node_state(const struct walk *w, const struct about *about,
     case HF_NODE_STATES:
         return;
     }
+}
+
+/* "level 1 (bmc-n2)"; without the names where this node does not know them. */
+static void level_text(const struct ctl_shell *shell, hf_node node, uint8_t level, char *out,
+                       size_t cap)
+{
+    const struct hf_config *config = shell->config;
+    const struct hf_fence_level *devices;
+    int len = snprintf(out, cap, "level %u", level + 1u);
+    size_t at = len > 0 ? (size_t)len : 0;
+
+    if (config == NULL || level >= config->fence[node.ix].levels_count)
+        return;
+    devices = &config->fence[node.ix].level[level];
+    for (uint8_t i = 0; i < devices->devices_count && at < cap; i++) {
+        len = snprintf(out + at, cap - at, "%s%s%s", i == 0 ? " (" : ", ",
+                       config->devices[devices->device[i]].name,
+                       i + 1 == devices->devices_count ? ")" : "");
+        at += len > 0 ? (size_t)len : 0;
+    }
+}
+
+static void need_paths(const struct walk *w, const struct about *timeless, hf_node ix,
+                       const struct hf_node_def *def, const struct hf_node_view *node)
+{
+    struct command test = command_of("holdfast fence test %s", def->name);
+    char level[160];
+
+    for (uint8_t i = 0; i < def->fence_levels && i < HF_FENCE_LEVELS_MAX; i++) {
+        enum hf_path path = node->path[i];
+        const char *why = w->shell->path[ix.ix][i].why;
+        const char *said = why != NULL ? why : "";
+        const char *dots = said[0] != '\0' ? ": " : "";
+
+        if (path == HF_PATH_OK || path == HF_PATH_UNKNOWN)
+            continue;
+        level_text(w->shell, ix, i, level, sizeof level);
+        if (path == HF_PATH_WRONG_HOST)
+            need(w, ERROR, timeless, test.text, "fence %s would switch off another host%s%s", level,
+                 dots, said);
+        else
+            need(w, node->can_be_fenced ? WARNING : ERROR, timeless, test.text,
+                 "fence %s would not work now: %s%s%s", level, hf_path_name(path), dots, said);
+    }
+}
+
+static void need_watchdog(const struct walk *w, const struct about *timeless, hf_node ix,
+                          const struct hf_node_def *def, const struct hf_node_view *node)
+{
+    bool is_wanted = engine_wants_watchdog(w->shell->engine, ix);
+    bool is_own = strcmp(def->name, w->shell->node) == 0 && w->shell->watchdog_why != NULL;
+    const char *why = is_own ? w->shell->watchdog_why : "";
+    bool is_faulty = false;
+
+    switch (node->watchdog.state) {
+    case HF_WD_ARMED:
+    case HF_WATCHDOGS:
+        return;
+    case HF_WD_UNKNOWN:
+    case HF_WD_UNUSED:
+    case HF_WD_DISARMED:
+        break;
+    case HF_WD_ABSENT:
+    case HF_WD_BUSY:
+    case HF_WD_SOFT:
+    case HF_WD_BROKEN:
+        is_faulty = true;
+        break;
+    }
+    if (!def->has_watchdog || (!is_wanted && !is_faulty))
+        return;
+    need(w, node->can_be_fenced ? WARNING : ERROR, timeless, "systemctl status holdfast-feeder",
+         "its watchdog is %s%s, so time would not prove its death%s%s",
+         hf_watchdog_name(node->watchdog.state), is_wanted ? " though VMs may be there" : "",
+         why[0] != '\0' ? ": " : "", why);
+}
+
+/* Away with notice: all is well until shortly before the end of that time. */
+static void need_hold(const struct walk *w, const struct about *about,
+                      const struct hf_node_def *def, const struct hf_node_view *node)
+{
+    enum { SOON_MS = 30000 };
+    int64_t left = 0;
+    bool is_known = picture_hold_left(w->shell, w->h, def->name, node, &left);
+
+    if (!node->is_held || node->is_present)
+        return;
+    if (!is_known)
+        need(w, WARNING, about, "systemctl status holdfastd corosync",
+             "away with notice, its VMs run on until the hold ends; then it counts as lost");
+    else if (left < SOON_MS)
+        need(w, ERROR, about, "systemctl status holdfastd corosync",
+             "away with notice, but the hold ends in %lld s: then it counts as lost",
+             (long long)(left > 0 ? left / 1000 : 0));
+    else
+        need(w, WARNING, about, "systemctl status holdfastd corosync",
+             "away with notice, its VMs run on; for another %lld s, then it counts as lost",
+             (long long)(left / 1000));
+}
+
+/* How it could be proved dead, and what keeps it from taking VMs. */
+static void need_node_proofs(const struct walk *w, const struct about *about,
+                             const struct about *timeless, hf_node ix,
+                             const struct hf_node_def *def, const struct hf_node_view *node)
+{
+    struct command test = command_of("holdfast fence test %s", def->name);
+    struct command undrain = command_of("holdfast undrain %s", def->name);
+
+    need_hold(w, about, def, node);
+    if (node->has_left)
+        return;
+    if (!node->can_be_fenced && (node->state == HF_NODE_MEMBER || node->state == HF_NODE_SILENT))
+        need(w, ERROR, timeless, def->fence_levels > 0 ? test.text : "holdfast config show",
+             "cannot be fenced: if it is lost its VMs stay down until a person confirms that it is "
+             "off");
+    need_paths(w, timeless, ix, def, node);
+    if (node->state == HF_NODE_MEMBER || node->state == HF_NODE_JOINING)
+        need_watchdog(w, timeless, ix, def, node);
+    if (node->is_passive)
+        need(w, WARNING, timeless, undrain.text,
+             "passive: it came back %u times in a short time and gets no VM until told",
+             node->returns);
 }
 
 static void need_node(const struct walk *w, hf_node ix)
@@ -211,15 +349,13 @@ static void need_node(const struct walk *w, hf_node ix)
     struct about timeless = {HF_SUBJECT_NODE, UINT16_MAX, def->name, {0}};
 
     need_node_state(w, &about, def, &node);
-    if (def->fence_levels == 0 && node.state == HF_NODE_MEMBER)
-        need(w, WARNING, &timeless, "holdfast config show",
-             "has no fence device: if it is lost its VMs stay down until a person confirms");
+    need_node_proofs(w, &about, &timeless, ix, def, &node);
     if (!node.is_present || (node.state != HF_NODE_MEMBER && node.state != HF_NODE_JOINING))
         return;
     if (strcmp(def->name, w->shell->node) == 0) /* need_local() knows more about ourselves */
         return;
     if (!node.vm_watch_known && node.state == HF_NODE_MEMBER)
-        need(w, ERROR, &timeless, "systemctl status holdfast-agent-vm libvirtd",
+        need(w, ERROR, &timeless, "systemctl status holdfast-agent@vm libvirtd",
              "its VM monitor does not answer: no VM is placed there, its VMs are left alone");
     if (!node.link_fit)
         need(w, ERROR, &timeless, "holdfast status",
@@ -332,7 +468,7 @@ static struct command unit_of(unsigned kind)
     case HF_AGENT_KINDS:
         break;
     }
-    return command_of("holdfast-agent-%s", ctl_agent_name((enum hf_agent_kind)kind));
+    return command_of("holdfast-agent@%s", ctl_agent_name((enum hf_agent_kind)kind));
 }
 
 static void need_agents(const struct walk *w, const struct about *here)

@@ -46,8 +46,8 @@ static enum hf_ctl_status no_such(const char *what, const char *name, const char
     return HF_CTL_REFUSED;
 }
 
-static enum hf_ctl_status find_node(const struct engine *e, const char *name, hf_node *node,
-                                    struct hf_err *err)
+enum hf_ctl_status order_find_node(const struct engine *e, const char *name, hf_node *node,
+                                   struct hf_err *err)
 {
     const struct hf_group *group = engine_group(e).group;
     const char *near = NULL;
@@ -92,12 +92,12 @@ static enum hf_ctl_status fill_def(const struct engine *e, const struct hf_ctl_r
     def->preferred = HF_NO_NODE;
     def->allowed = 0;
     if (request->order.preferred[0] != '\0') {
-        status = find_node(e, request->order.preferred, &def->preferred, err);
+        status = order_find_node(e, request->order.preferred, &def->preferred, err);
         if (status != HF_CTL_OK)
             return status;
     }
     for (unsigned i = 0; i < HF_NODES_MAX && request->order.allowed[i][0] != '\0'; i++) {
-        status = find_node(e, request->order.allowed[i], &node, err);
+        status = order_find_node(e, request->order.allowed[i], &node, err);
         if (status != HF_CTL_OK)
             return status;
         def->allowed = (hf_nodes)(def->allowed | hf_bit(node));
@@ -140,7 +140,7 @@ enum hf_ctl_status order_event(const struct ctl_shell *shell, const struct hf_ct
     if (shape->vm)
         status = find_vm(e, request->vm, &ev->u.order.uid, err);
     if (status == HF_CTL_OK && (shape->node || shape->node_too) && request->node[0] != '\0')
-        status = find_node(e, request->node, &ev->u.order.node, err);
+        status = order_find_node(e, request->node, &ev->u.order.node, err);
     if (status == HF_CTL_OK && request->order.type == HF_ORDER_VM_ADD)
         status = fill_def(e, request, ev, err);
     return status;

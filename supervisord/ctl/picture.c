@@ -138,6 +138,8 @@ static void put_group(struct hf_json *j, const struct ctl_shell *shell)
         put_nodes(j, "participants", shell->engine, shell->participants);
         hf_json_bool(j, "armed", view.is_armed);
         hf_json_bool(j, "startup_grace", view.in_startup_grace);
+        hf_json_bool(j, "storm", view.in_storm);
+        hf_json_u64(j, "storm_count", view.storm_count);
         hf_json_u64(j, "epoch", view.epoch);
         hf_json_u64(j, "seq", view.seq);
         put_state_digest(j, shell->engine);
@@ -249,6 +251,120 @@ static void put_fencing(struct hf_json *j, const struct engine *e, const struct 
     hf_json_end_object(j);
 }
 
+/* ---- how could it be proved dead right now ---- */
+
+static void put_devices(struct hf_json *j, const struct ctl_shell *shell, hf_node node,
+                        uint8_t level)
+{
+    const struct hf_config *config = shell->config;
+    const struct hf_fence_level *devices;
+
+    hf_json_array(j, "devices");
+    if (config != NULL && level < config->fence[node.ix].levels_count) {
+        devices = &config->fence[node.ix].level[level];
+        for (uint8_t i = 0; i < devices->devices_count; i++)
+            hf_json_str(j, NULL, config->devices[devices->device[i]].name);
+    }
+    hf_json_end_array(j);
+}
+
+/* The group's own verdict, and beside it what this node's test said and how long it took. */
+static void put_path(struct hf_json *j, const struct ctl_shell *shell, hf_node node, uint8_t level,
+                     enum hf_path path)
+{
+    const struct ctl_path *own = &shell->path[node.ix][level];
+
+    hf_json_object(j, NULL);
+    hf_json_u64(j, "level", level + 1u);
+    put_devices(j, shell, node, level);
+    hf_json_str(j, "path", hf_path_name(path));
+    if (own->tested.ns != 0) {
+        hf_json_i64(j, "tested_ms", hf_time_since_ms(shell->now, own->tested));
+        hf_json_u64(j, "took_ms", own->took_ms);
+        put_text_or_null(j, "text", own->why);
+    } else {
+        hf_json_null(j, "tested_ms");
+        hf_json_null(j, "took_ms");
+        hf_json_null(j, "text");
+    }
+    hf_json_end_object(j);
+}
+
+static void put_watchdog(struct hf_json *j, const struct ctl_shell *shell, hf_node ix,
+                         const struct hf_node_view *node)
+{
+    const struct engine *e = shell->engine;
+    bool is_own = hf_node_same(engine_node_by_name(e, shell->node), ix);
+
+    hf_json_object(j, "watchdog");
+    hf_json_str(j, "state", hf_watchdog_name(node->watchdog.state));
+    hf_json_bool(j, "configured", engine_group(e).group->nodes[ix.ix].has_watchdog);
+    hf_json_bool(j, "wanted", engine_wants_watchdog(e, ix));
+    put_text_or_null(j, "driver", node->watchdog.identity);
+    hf_json_u64(j, "timeout_ms", node->watchdog.timeout_ms);
+    hf_json_u64(j, "lease_ms", node->watchdog.lease_ms);
+    hf_json_u64(j, "feeder", node->watchdog.version);
+    hf_json_bool(j, "held", node->watchdog.is_held);
+    hf_json_u64(j, "safe_ms", node->safe_ms);
+    hf_json_bool(j, "safe_time_runs", node->safe_time_runs);
+    put_text_or_null(j, "text", is_own ? shell->watchdog_why : NULL);
+    hf_json_end_object(j);
+}
+
+static void put_hold(struct hf_json *j, const struct ctl_shell *shell, const struct history *h,
+                     const char *name, const struct hf_node_view *node)
+{
+    int64_t left;
+
+    if (!node->is_held) {
+        hf_json_null(j, "hold");
+        return;
+    }
+    hf_json_object(j, "hold");
+    hf_json_u64(j, "ms", node->hold_ms);
+    if (picture_hold_left(shell, h, name, node, &left))
+        hf_json_i64(j, "left_ms", left);
+    else
+        hf_json_null(j, "left_ms");
+    hf_json_end_object(j);
+}
+
+static void put_proofs(struct hf_json *j, const struct ctl_shell *shell, const struct history *h,
+                       hf_node ix, const struct hf_node_view *node)
+{
+    const struct hf_node_def *def = &engine_group(shell->engine).group->nodes[ix.ix];
+
+    hf_json_bool(j, "can_be_fenced", node->can_be_fenced);
+    hf_json_array(j, "fence_paths");
+    for (uint8_t level = 0; level < def->fence_levels && level < HF_FENCE_LEVELS_MAX; level++)
+        put_path(j, shell, ix, level, node->path[level]);
+    hf_json_end_array(j);
+    put_watchdog(j, shell, ix, node);
+    put_hold(j, shell, h, def->name, node);
+    hf_json_bool(j, "leaving", node->is_leaving);
+    hf_json_bool(j, "left", node->has_left);
+    hf_json_bool(j, "settling", node->is_settling);
+    hf_json_bool(j, "passive", node->is_passive);
+    hf_json_u64(j, "returns", node->returns);
+}
+
+bool picture_hold_left(const struct ctl_shell *shell, const struct history *h, const char *name,
+                       const struct hf_node_view *node, int64_t *left_ms)
+{
+    for (uint64_t seq = history_newest(h); seq >= 1; seq--) {
+        const struct history_record *record = history_at(h, seq);
+
+        if (record == NULL || record->engine_seq < node->hold_seq)
+            break;
+        if (record->kind != HISTORY_CHANGE || record->why != HF_WHY_HOLD ||
+            record->engine_seq != node->hold_seq || strcmp(record->name, name) != 0)
+            continue;
+        *left_ms = (int64_t)record->detail - hf_time_since_ms(shell->now, record->when.boot);
+        return true;
+    }
+    return false;
+}
+
 static void put_node_entry(struct hf_json *j, const char *key, const struct ctl_shell *shell,
                            const struct history *h, hf_node ix)
 {
@@ -277,6 +393,7 @@ static void put_node_entry(struct hf_json *j, const char *key, const struct ctl_
     hf_json_u64(j, "vms_running", vms_on(e, ix));
     hf_json_u64(j, "fence_levels", def->fence_levels);
     put_fencing(j, e, &node);
+    put_proofs(j, shell, h, ix, &node);
     if (shell->heard[ix.ix].ns != 0)
         hf_json_i64(j, "heard_ms", hf_time_since_ms(shell->now, shell->heard[ix.ix]));
     else

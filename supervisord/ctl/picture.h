@@ -12,6 +12,7 @@
 
 #include "supervisord/base/clock.h"
 #include "supervisord/base/json.h"
+#include "supervisord/config/config.h"
 #include "supervisord/engine/engine.h"
 #include "supervisord/report/history.h"
 #include "supervisord/wire/report.h"
@@ -52,6 +53,13 @@ enum ctl_phase {
     CTL_PHASES
 };
 
+/* What this node's own test of one fence level of a node found last. */
+struct ctl_path {
+    hf_time tested; /* 0 = never from here */
+    uint32_t took_ms;
+    const char *why; /* the device and what it said; may be NULL */
+};
+
 /* Everything that the daemon knows beside the engine. Zero it, then fill in what is known. */
 struct ctl_shell {
     hf_time now;
@@ -76,6 +84,9 @@ struct ctl_shell {
     char journal_why[HF_REASON_MAX + 1];
     uint64_t journal_lost; /* records not written */
 
+    const struct hf_config *config; /* own cluster file, when it is the running one; else NULL */
+    struct ctl_path path[HF_NODES_MAX][HF_FENCE_LEVELS_MAX];
+    const char *watchdog_why; /* own feeder's words when it is not armed; may be NULL */
     const char *running_text; /* canonical text of the running configuration; NULL: none */
     size_t running_text_len;
     bool file_differs;                /* own cluster file is not the running configuration */
@@ -95,6 +106,9 @@ void picture_status(const struct ctl_shell *shell, const struct history *h, stru
 enum { PICTURE_TRAIL_MAX = 64 };
 bool picture_why(const struct ctl_shell *shell, const struct history *h, const char *node,
                  const char *vm, struct hf_json *j);
+/* How long a node's announced absence may still last. False: it began before this daemon's time. */
+bool picture_hold_left(const struct ctl_shell *shell, const struct history *h, const char *name,
+                       const struct hf_node_view *node, int64_t *left_ms);
 /* Is this node in a position to order anything: synced, with a state. */
 bool picture_is_quorate(const struct ctl_shell *shell);
 

@@ -80,6 +80,8 @@ enum ctl_role role_needed(const struct hf_ctl_request *request)
         return CTL_ROLE_VIEWER;
     case HF_CTL_ORDER:
         return order_needs(request->order.type);
+    case HF_CTL_FENCE_TEST:
+        return CTL_ROLE_OPERATOR;
     case HF_CTL_VERBS:
         break;
     }

@@ -41,7 +41,8 @@ struct client {
     uint64_t next_event;
     char subject[HF_NAME_MAX + 1]; /* "" = all */
 
-    uint64_t cookie; /* an order is under way; 0 = none */
+    uint64_t cookie; /* an order or a test is under way; 0 = none */
+    bool is_testing;
     hf_time order_deadline;
 
     hf_time second; /* when the present second of requests began */
@@ -389,6 +390,8 @@ static const char *verb_name(const struct hf_ctl_request *request)
     switch (request->verb) {
     case HF_CTL_ORDER:
         return history_order_name(request->order.type);
+    case HF_CTL_FENCE_TEST:
+        return "fence-test";
     case HF_CTL_STATUS:
         return "status";
     case HF_CTL_EVENTS:
@@ -484,6 +487,7 @@ static void order(struct ctl_server *s, struct client *c, const struct hf_ctl_re
     audit(s, c, request, true, request->order.reason, now);
     /* Before it is given away: the answer may come from within the call. */
     c->cookie = ++s->cookie;
+    c->is_testing = false;
     c->order_deadline = hf_time_add_ms(now, CTL_APPLY_MS);
     if (s->ports.order(s->ports.user, &ev, c->cookie, &err) != HF_OK) {
         c->cookie = 0;
@@ -553,6 +557,76 @@ void ctl_server_applied(struct ctl_server *s, uint64_t cookie, const struct engi
         return;
     }
     answer(s, c, status, text, applied_json(text, CAP, e, ev, out), now);
+}
+
+/* ---- tests of fence levels ---- */
+
+static void test(struct ctl_server *s, struct client *c, const struct hf_ctl_request *request,
+                 hf_time now)
+{
+    struct ctl_shell shell;
+    struct hf_err err = {HF_OK, ""};
+    enum hf_ctl_status status;
+    hf_node node = HF_NO_NODE;
+
+    memset(&shell, 0, sizeof shell);
+    s->ports.look(s->ports.user, &shell);
+    if (shell.engine == NULL) {
+        refuse_order(s, c, request, HF_CTL_NOT_QUORATE, "this node has no state yet",
+                     "holdfast status", now);
+        return;
+    }
+    status = HF_CTL_USAGE;
+    (void)hf_err_set(&err, HF_EINVAL, "a test must name a node");
+    if (request->node[0] != '\0')
+        status = order_find_node(shell.engine, request->node, &node, &err);
+    if (status != HF_CTL_OK) {
+        refuse_order(s, c, request, status, err.text, NULL, now);
+        return;
+    }
+    audit(s, c, request, true, "", now);
+    c->cookie = ++s->cookie;
+    c->is_testing = true;
+    c->order_deadline = hf_time_add_ms(now, CTL_TEST_MS);
+    if (s->ports.test(s->ports.user, node, (uint8_t)(request->level - 1), c->cookie, &err) !=
+        HF_OK) {
+        c->cookie = 0;
+        answer_error(s, c, HF_CTL_REFUSED, err.text, NULL, now);
+    }
+}
+
+void ctl_server_tested(struct ctl_server *s, uint64_t cookie, const struct hf_report *tested,
+                       hf_time now)
+{
+    enum { CAP = 2048 };
+    struct client *c = cookie != 0 ? waiting_for(s, cookie) : NULL;
+    char *text;
+    struct hf_json j;
+
+    s->now = now;
+    if (c == NULL || !c->is_testing)
+        return;
+    c->cookie = 0;
+    if (tested == NULL) {
+        answer_error(s, c, HF_CTL_REFUSED,
+                     "the test could not be made: the fence runner is gone or did not answer",
+                     "systemctl status holdfast-fencer", now);
+        return;
+    }
+    text = malloc(CAP);
+    if (text == NULL) {
+        drop(s, c, "out of memory");
+        return;
+    }
+    j = hf_json_on(text, CAP);
+    hf_json_object(&j, NULL);
+    hf_json_u64(&j, "version", 1);
+    hf_json_str(&j, "path", hf_path_name(tested->u.tested.found));
+    hf_json_u64(&j, "took_ms", tested->u.tested.took_ms);
+    hf_json_str(&j, "text", tested->u.tested.why);
+    hf_json_end_object(&j);
+    HF_ASSERT(hf_json_complete(&j));
+    answer(s, c, HF_CTL_OK, text, j.len, now);
 }
 
 /* ---- receiving ---- */
@@ -625,6 +699,9 @@ static void serve(struct ctl_server *s, struct client *c, const struct hf_ctl_re
         return;
     case HF_CTL_ORDER:
         order(s, c, request, ride, now);
+        return;
+    case HF_CTL_FENCE_TEST:
+        test(s, c, request, now);
         return;
     case HF_CTL_VERBS:
         break;
@@ -803,8 +880,9 @@ static void give_up(struct ctl_server *s, struct client *c, hf_time now)
                    (unsigned)c->peer.uid, (unsigned long long)c->cookie);
         c->cookie = 0;
         answer_error(s, c, HF_CTL_UNREACHABLE,
-                     "the group has not applied the order yet; it stays queued and may still be "
-                     "applied",
+                     c->is_testing ? "the test has not ended in time"
+                                   : "the group has not applied the order yet; it stays queued and "
+                                     "may still be applied",
                      "holdfast status", now);
     } else {
         drop(s, c, NULL);

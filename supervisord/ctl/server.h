@@ -23,6 +23,7 @@ enum {
     CTL_SLOW_MS = 5000,         /* an answer not taken for so long: dropped */
     CTL_APPLY_MS = 15000,       /* an order not applied by then is answered "not yet"; above two
                                    resends of the replica and a membership change */
+    CTL_TEST_MS = 70000,        /* a test of a fence level has a minute in all */
     CTL_REQUESTS_A_SECOND = 50, /* of one client; a person needs one, `--wait` about ten */
     /* One user, unless it is root: a quarter of the places, and this pace in all of them. */
     CTL_CLIENTS_OF_ONE = 8,
@@ -48,6 +49,9 @@ struct ctl_ports {
      * the order that names it. */
     enum hf_code (*put_blob)(void *user, const void *bytes, size_t len,
                              const struct hf_digest *digest, struct hf_err *err);
+    /* Try one fence level (from 0) of a node, without effect; answered by ctl_server_tested(). */
+    enum hf_code (*test)(void *user, hf_node target, uint8_t level, uint64_t cookie,
+                         struct hf_err *err);
     /* Somebody asked for more than a look: into the history. May be NULL. */
     void (*audit)(void *user, const struct history_audit *what);
 };
@@ -73,6 +77,9 @@ void ctl_server_ready(struct ctl_server *server, int fd, hf_time now);
  */
 void ctl_server_applied(struct ctl_server *server, uint64_t cookie, const struct engine *e,
                         const struct hf_event *ev, const struct engine_out *out, hf_time now);
+/* A test that ports.test was asked for has ended; NULL: it could not be made. */
+void ctl_server_tested(struct ctl_server *server, uint64_t cookie, const struct hf_report *tested,
+                       hf_time now);
 /* The history has grown: feed the followers. Once a turn of the loop is enough. */
 void ctl_server_news(struct ctl_server *server, hf_time now);
 /* Call at ctl_server_deadline() or later: drops the mute and the slow. */

@@ -32,12 +32,17 @@ struct fake {
     bool holds_orders;
     uint64_t held_cookie;
     struct hf_event held;
-    unsigned orders_count, blobs_count, audits_count;
+    unsigned orders_count, blobs_count, audits_count, tests_count;
+    uint64_t test_cookie; /* of the last test that was asked for */
+    hf_node test_node;
+    uint8_t test_level;
+    enum hf_code test_code; /* what the port says to it */
     size_t blob_len;
     struct hf_digest blob;
 };
 
-static struct fake f; /* a case runs in a process of its own */
+static struct fake f;       /* a case runs in a process of its own */
+static bool fake_watchdogs; /* set before fake_open(): every node is to have one */
 
 /* ---- the engine's world ---- */
 
@@ -121,6 +126,36 @@ static inline void fake_ready(uint8_t n)
     ev.u.facts.vm_watch_known = ev.u.facts.link_fit = ev.u.facts.config_same = true;
     fake_step(&ev);
     fake_inventory(n);
+}
+
+static inline void fake_attest(uint8_t n, enum hf_watchdog state)
+{
+    struct hf_event ev;
+
+    memset(&ev, 0, sizeof ev);
+    ev.from = (hf_node){n};
+    ev.type = HF_EV_ATTEST;
+    ev.u.attest.state = state;
+    ev.u.attest.version = 1;
+    if (state == HF_WD_ARMED) {
+        ev.u.attest.timeout_ms = 5000;
+        ev.u.attest.lease_ms = 3000;
+        strcpy(ev.u.attest.identity, "iTCO_wdt");
+    }
+    fake_step(&ev);
+}
+
+static inline void fake_path(uint8_t n, uint8_t level, enum hf_path found)
+{
+    struct hf_event ev;
+
+    memset(&ev, 0, sizeof ev);
+    ev.from = (hf_node){0};
+    ev.type = HF_EV_PATH;
+    ev.u.path.target = (hf_node){n};
+    ev.u.path.level = level;
+    ev.u.path.found = found;
+    fake_step(&ev);
 }
 
 /* Report that the live order of this kind ended like that; false: there is none. */
@@ -269,6 +304,30 @@ static inline enum hf_code fake_blob(void *user, const void *bytes, size_t len,
     return HF_OK;
 }
 
+static inline enum hf_code fake_test(void *user, hf_node target, uint8_t level, uint64_t cookie,
+                                     struct hf_err *err)
+{
+    struct fake *fake = (struct fake *)user;
+
+    fake->tests_count++;
+    fake->test_cookie = cookie;
+    fake->test_node = target;
+    fake->test_level = level;
+    if (fake->test_code != HF_OK)
+        return hf_err_set(err, fake->test_code, "the fence runner is not connected on this node");
+    return HF_OK;
+}
+
+static inline void fake_tested(enum hf_path found, uint32_t took_ms, const char *why)
+{
+    struct hf_report report = {.kind = HF_REPORT_TESTED};
+
+    report.u.tested.found = found;
+    report.u.tested.took_ms = took_ms;
+    (void)hf_str_copy(report.u.tested.why, sizeof report.u.tested.why, why);
+    ctl_server_tested(f.server, f.test_cookie, &report, f.when.boot);
+}
+
 static inline void fake_audit(void *user, const struct history_audit *what)
 {
     struct fake *fake = (struct fake *)user;
@@ -287,10 +346,13 @@ static inline void fake_open(int listen_fd)
                               .look = fake_look,
                               .order = fake_order,
                               .put_blob = fake_blob,
+                              .test = fake_test,
                               .audit = fake_audit};
     struct hf_group group = a_group(3);
     struct hf_err err;
 
+    for (uint8_t n = 0; n < 3; n++)
+        group.nodes[n].has_watchdog = fake_watchdogs;
     memset(&f, 0, sizeof f);
     f.engine = (struct engine *)calloc(1, engine_size());
     f.history = (struct history *)calloc(1, history_size());

@@ -134,20 +134,25 @@ START_TEST(status_answers_at_one_glance)
 {
     fake_add_vm("trade1", true);
     ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
+    fake_path(0, 0, HF_PATH_OK);
+    fake_path(1, 0, HF_PATH_OK);
+    f.shell.path[0][0] = (struct ctl_path){f.when.boot, 1234, "on"};
+    fake_attest(1, HF_WD_ARMED);
     fake_at(90);
     ck_assert_int_eq(run("status"), HF_CTL_OK);
-    ck_assert_str_eq(out, "colo   quorate 3/3   armed   epoch 1   seen from n1\n"
-                          "\n"
-                          "NODES  state   since  VMs       free memory  cores  fencing\n"
-                          "n1     member   90 s    1  59 GiB of 64 GiB     16  1 level\n"
-                          "n2     member   90 s    0  63 GiB of 64 GiB     16  1 level\n"
-                          "n3     member   90 s    0  63 GiB of 64 GiB     16  1 level\n"
-                          "\n"
-                          "VMS   1 running\n"
-                          "VM      state    node  since  memory\n"
-                          "trade1  running  n1     90 s   4 GiB\n"
-                          "\n"
-                          "Nothing needs you.\n");
+    ck_assert_str_eq(
+        out, "colo   quorate 3/3   armed   epoch 1   seen from n1\n"
+             "\n"
+             "NODES  state   since  VMs       free memory  cores  prove dead by\n"
+             "n1     member   90 s    1  59 GiB of 64 GiB     16  level 1 1.2 s\n"
+             "n2     member   90 s    0  63 GiB of 64 GiB     16  level 1 / watchdog 14.1 s\n"
+             "n3     member   90 s    0  63 GiB of 64 GiB     16  level 1 (not tried)\n"
+             "\n"
+             "VMS   1 running\n"
+             "VM      state    node  since  memory\n"
+             "trade1  running  n1     90 s   4 GiB\n"
+             "\n"
+             "Nothing needs you.\n");
     ck_assert_str_eq(wrong, "");
 }
 END_TEST
@@ -299,15 +304,129 @@ START_TEST(fencing_needs_a_person_or_yes)
 {
     ck_assert_int_eq(run("fence", "n2"), HF_CTL_USAGE);
     ck_assert_ptr_nonnull(strstr(wrong, "--yes"));
-    ck_assert_int_eq(run("fence", "confirm", "n2", "--yes"), HF_CTL_USAGE);
+    ck_assert_int_eq(run("fence", "confirm", "n2", "--typed", "n2"), HF_CTL_USAGE);
     ck_assert_ptr_nonnull(strstr(wrong, "--reason"));
+    ck_assert_int_eq(run("fence", "confirm", "n2", "--reason", "I see it"), HF_CTL_USAGE);
+    ck_assert_ptr_nonnull(strstr(wrong, "--typed"));
+    ck_assert_int_eq(run("fence", "confirm", "n2", "--yes", "--reason", "I see it"), HF_CTL_USAGE);
+    ck_assert_int_eq(run("fence", "confirm", "n2", "--typed", "n3", "--reason", "I see it"),
+                     HF_CTL_USAGE);
+    ck_assert_ptr_nonnull(strstr(wrong, "'n3' is not 'n2': nothing was done"));
     ck_assert_uint_eq(f.orders_count, 0);
     ck_assert_int_eq(run("fence", "n2", "--yes"), HF_CTL_OK);
     ck_assert_int_eq(f.held.u.order.type, HF_ORDER_FENCE);
-    ck_assert_int_eq(run("fence", "confirm", "n2", "--yes", "--reason", "I see it"),
+    ck_assert_int_eq(run("fence", "confirm", "n2", "--typed", "n2", "--reason", "I see it"),
                      HF_CTL_REFUSED);
     ck_assert_int_eq(f.held.u.order.type, HF_ORDER_CONFIRM);
     ck_assert_str_eq(f.held.u.order.reason, "I see it");
+}
+END_TEST
+
+static void test_ends(void)
+{
+    static unsigned turns;
+
+    if (f.test_cookie != 0 && ++turns == 5)
+        fake_tested(HF_PATH_DENIED, 812, "bmc-n2: login refused");
+}
+
+START_TEST(a_fence_test_shows_each_level_and_fails_with_it)
+{
+    ck_assert_int_eq(run_while(test_ends, "fence", "test", "n2", (const char *)NULL),
+                     HF_CTL_REFUSED);
+    ck_assert_ptr_nonnull(strstr(out, "denied"));
+    ck_assert_ptr_nonnull(strstr(out, "0.8 s"));
+    ck_assert_ptr_nonnull(strstr(out, "bmc-n2: login refused"));
+    ck_assert_int_eq(run("fence", "test", "n2", "--level", "4"), HF_CTL_REFUSED);
+    ck_assert_ptr_nonnull(strstr(wrong, "no fence level of that number"));
+    ck_assert_int_eq(run("fence", "test", "n9"), HF_CTL_REFUSED);
+    ck_assert_ptr_nonnull(strstr(wrong, "there is no node 'n9'"));
+}
+END_TEST
+
+START_TEST(a_power_cycle_is_for_a_drained_and_empty_node_elsewhere)
+{
+    ck_assert_int_eq(run("fence", "test", "n1", "--power-cycle", "--yes"), HF_CTL_REFUSED);
+    ck_assert_ptr_nonnull(strstr(wrong, "ask another node"));
+    ck_assert_int_eq(run("fence", "test", "n2", "--power-cycle", "--yes"), HF_CTL_REFUSED);
+    ck_assert_ptr_nonnull(strstr(wrong, "holdfast drain n2 --wait"));
+    fake_two_vms(); /* "b" is on n2, and nobody moves it here */
+    fake_order_step(HF_ORDER_DRAIN, (hf_node){1}, "");
+    ck_assert_int_eq(run("fence", "test", "n2", "--power-cycle", "--yes"), HF_CTL_REFUSED);
+    ck_assert_ptr_nonnull(strstr(wrong, "1 VM may be running on n2"));
+    ck_assert_int_eq(run("fence", "test", "n9", "--power-cycle", "--yes"), HF_CTL_REFUSED);
+    ck_assert_uint_eq(f.orders_count, 0);
+}
+END_TEST
+
+/* What the devices and the host would do, a few turns after each order. */
+static void cycle_goes_on(void)
+{
+    static unsigned turns, step;
+
+    if (f.orders_count == 0 || ++turns % 4 != 0)
+        return;
+    if (step == 0 && f.held.u.order.type == HF_ORDER_FENCE) {
+        fake_host_gone(1);
+        ck_assert(fake_done(HF_FX_FENCE, HF_OUT_DONE));
+        step = 1;
+    } else if (step == 1 && f.held.u.order.type == HF_ORDER_POWER_ON) {
+        ck_assert(fake_done(HF_FX_POWER_ON, HF_OUT_DONE));
+        step = 2;
+    } else if (step == 2) {
+        fake_boots(1);
+        f.member[1].boot.id[1] = 1; /* another boot than before */
+        f.member[1].incarnation = 200;
+        fake_members();
+        step = 3;
+    } else if (step == 3) {
+        fake_ready(1);
+        step = 4;
+    }
+}
+
+START_TEST(a_power_cycle_tells_its_phases_and_ends_with_a_member)
+{
+    static const char *const phases[] = {"fence ordered", "proved dead",       "power on ordered",
+                                         "switched on",   "back in the group", "member again"};
+    const char *at;
+
+    fake_order_step(HF_ORDER_DRAIN, (hf_node){1}, "");
+    ck_assert_int_eq(run_while(cycle_goes_on, "fence", "test", "n2", "--power-cycle", "--yes",
+                               "--reason", "Q4", (const char *)NULL),
+                     HF_CTL_OK);
+    at = out;
+    for (unsigned i = 0; i < sizeof phases / sizeof phases[0]; i++) {
+        at = strstr(at, phases[i]);
+        ck_assert_msg(at != NULL, "%s is not next in:\n%s", phases[i], out);
+    }
+    ck_assert_ptr_nonnull(strstr(out, "holdfast undrain n2"));
+    ck_assert_str_eq(f.held.u.order.reason, "Q4");
+}
+END_TEST
+
+START_TEST(a_power_cycle_that_does_not_come_to_its_end_is_told)
+{
+    fake_order_step(HF_ORDER_DRAIN, (hf_node){1}, "");
+    ck_assert_int_eq(
+        run("fence", "test", "n2", "--power-cycle", "--yes", "--timeout", "300ms", "--json"),
+        HF_CTL_REFUSED);
+    ck_assert_ptr_nonnull(strstr(wrong, "not proved dead in time"));
+    ck_assert_ptr_nonnull(strstr(out, "\"reached\":false"));
+    ck_assert_ptr_nonnull(strstr(out, "\"ordered\""));
+}
+END_TEST
+
+START_TEST(a_hold_needs_a_time_and_a_leave_ends_when_the_node_has_left)
+{
+    ck_assert_int_eq(run("hold", "n2"), HF_CTL_USAGE);
+    ck_assert_ptr_nonnull(strstr(wrong, "--for 60s"));
+    ck_assert_int_eq(run("hold", "n2", "--for", "30s", "--reason", "upgrade"), HF_CTL_OK);
+    ck_assert_int_eq(f.held.u.order.type, HF_ORDER_HOLD);
+    ck_assert_uint_eq(f.held.u.order.ms, 30000);
+    ck_assert_int_eq(run("leave", "n3", "--timeout", "3s"), HF_CTL_OK);
+    ck_assert_int_eq(f.held.u.order.type, HF_ORDER_LEAVE);
+    ck_assert_ptr_nonnull(strstr(out, "n3 has left: it may be switched off now"));
 }
 END_TEST
 
@@ -328,6 +447,7 @@ START_TEST(mistakes_are_named)
         {{"events", "--after"}, "needs a value"},
         {{"status", "--frob"}, "unknown option --frob"},
         {{"drain", "n1", "--for", "x"}, "--for 'x' is not a duration"},
+        {{"fence", "test", "n1", "--level=x"}, "--level 'x' is not a level"},
     };
 
     ck_assert_ptr_nonnull(cases[_i].say);
@@ -379,7 +499,7 @@ START_TEST(no_verb_is_forgotten)
         ck_assert_msg(strstr(text, word) != NULL, "%s", word);
         verbs++;
     }
-    ck_assert_uint_ge(verbs, 18);
+    ck_assert_uint_ge(verbs, 22);
 }
 END_TEST
 
@@ -418,7 +538,12 @@ HF_TEST_MAIN_WITH("ctl/main", set_up, tear_down, HF_CASE(status_answers_at_one_g
                   HF_CASE(wait_ends_when_the_vm_runs), HF_CASE(wait_has_an_end),
                   HF_CASE(a_refusal_says_why_and_exits_with_one),
                   HF_CASE(a_frozen_group_exits_with_four), HF_CASE(fencing_needs_a_person_or_yes),
-                  HF_LOOP(mistakes_are_named, 0, 10), HF_CASE(help_and_version_need_no_daemon),
+                  HF_CASE(a_fence_test_shows_each_level_and_fails_with_it),
+                  HF_CASE(a_power_cycle_is_for_a_drained_and_empty_node_elsewhere),
+                  HF_CASE(a_power_cycle_tells_its_phases_and_ends_with_a_member),
+                  HF_CASE(a_power_cycle_that_does_not_come_to_its_end_is_told),
+                  HF_CASE(a_hold_needs_a_time_and_a_leave_ends_when_the_node_has_left),
+                  HF_LOOP(mistakes_are_named, 0, 11), HF_CASE(help_and_version_need_no_daemon),
                   HF_LOOP(no_verb_is_forgotten, 0, 2),
                   HF_CASE(no_daemon_exits_with_three_and_says_what_to_do),
                   HF_CASE(config_check_reads_files_by_itself))

@@ -278,7 +278,7 @@ START_TEST(what_a_node_reports_of_itself_is_told)
     ev.from = (hf_node){1};
     ev.u.facts.memory_mib = 65536;
     fake_step(&ev);
-    ck_assert(needs("n2", "error", "VM monitor", "systemctl status holdfast-agent-vm libvirtd"));
+    ck_assert(needs("n2", "error", "VM monitor", "systemctl status holdfast-agent@vm libvirtd"));
     ck_assert(needs("n2", "error", "unfit link", "holdfast status"));
     ck_assert(needs("n2", "warning", "not the running configuration", "holdfast config show"));
 }
@@ -303,9 +303,9 @@ END_TEST
 START_TEST(this_nodes_own_daemons_are_told)
 {
     f.shell.agent[HF_AGENT_VM].is_expected = true;
-    ck_assert(needs("n1", "error", "vm agent not connected", "systemctl status holdfast-agent-vm"));
+    ck_assert(needs("n1", "error", "vm agent not connected", "systemctl status holdfast-agent@vm"));
     f.shell.agent[HF_AGENT_VM].is_connected = true;
-    ck_assert(needs("n1", "error", "vm agent stale", "systemctl status holdfast-agent-vm"));
+    ck_assert(needs("n1", "error", "vm agent stale", "systemctl status holdfast-agent@vm"));
     f.shell.agent[HF_AGENT_VM].is_fresh = true;
     ck_assert_uint_eq(needs_count(), 0);
     f.shell.agent[HF_AGENT_FENCE].is_expected = true;
@@ -345,6 +345,150 @@ START_TEST(errors_come_before_warnings)
                      "error");
     ck_assert_str_eq(json_string_value(json_object_get(json_array_get(list, 1), "severity")),
                      "warning");
+}
+END_TEST
+
+/* ---- how a node could be proved dead ---- */
+
+static void set_up_watchdogs(void)
+{
+    tear_down();
+    fake_watchdogs = true;
+    set_up();
+}
+
+static json_t *node_of(const char *name)
+{
+    json_t *node;
+    size_t i;
+
+    json_array_foreach(json_object_get(picture(), "nodes"), i, node)
+    {
+        if (strcmp(json_string_value(json_object_get(node, "name")), name) == 0)
+            return node;
+    }
+    ck_abort_msg("no node %s", name);
+    return NULL;
+}
+
+START_TEST(an_armed_watchdog_tells_its_driver_and_how_long_it_takes)
+{
+    const json_t *watchdog;
+
+    set_up_watchdogs();
+    fake_attest(1, HF_WD_ARMED);
+    watchdog = json_object_get(node_of("n2"), "watchdog");
+    ck_assert_str_eq(json_string_value(json_object_get(watchdog, "state")), "armed");
+    ck_assert_str_eq(json_string_value(json_object_get(watchdog, "driver")), "iTCO_wdt");
+    ck_assert_int_eq(json_integer_value(json_object_get(watchdog, "safe_ms")),
+                     (3000 + 2 * 5000) * 101 / 100 + 1000);
+    ck_assert(!json_is_true(json_object_get(watchdog, "safe_time_runs")));
+    ck_assert_uint_eq(needs_count(), 0);
+}
+END_TEST
+
+START_TEST(a_watchdog_that_is_wanted_and_not_armed_is_told)
+{
+    set_up_watchdogs();
+    f.shell.watchdog_why = "/dev/watchdog0 is held by systemd (pid 1)";
+    ck_assert_uint_eq(needs_count(), 0); /* nothing runs anywhere */
+    fake_two_vms();                      /* on n1 and n2, and no feeder has spoken */
+    ck_assert(needs("n2", "warning", "its watchdog is unknown though VMs may be there",
+                    "systemctl status holdfast-feeder"));
+    fake_attest(0, HF_WD_BUSY);
+    ck_assert(needs("n1", "warning", "death: /dev/watchdog0 is held by systemd (pid 1)",
+                    "systemctl status holdfast-feeder"));
+    fake_attest(0, HF_WD_ARMED);
+    fake_attest(1, HF_WD_ARMED);
+    ck_assert_uint_eq(needs_count(), 0);
+    fake_attest(2, HF_WD_SOFT); /* nothing there, but it could not be armed either */
+    ck_assert(needs("n3", "warning", "its watchdog is only software, so",
+                    "systemctl status holdfast-feeder"));
+}
+END_TEST
+
+START_TEST(a_fence_level_that_fails_its_test_names_the_device_and_what_it_said)
+{
+    static struct hf_config config;
+    const json_t *path;
+
+    config.fence[1].levels_count = 1;
+    config.fence[1].level[0].devices_count = 2;
+    config.fence[1].level[0].device[1] = 1;
+    strcpy(config.devices[0].name, "pdu-a-n2");
+    strcpy(config.devices[1].name, "pdu-b-n2");
+    f.shell.config = &config;
+    f.shell.path[1][0] = (struct ctl_path){f.when.boot, 1234, "pdu-b-n2: login refused"};
+    fake_path(1, 0, HF_PATH_DENIED);
+    fake_at(7);
+    ck_assert(needs("n2", "error",
+                    "fence level 1 (pdu-a-n2, pdu-b-n2) would not work now: denied: pdu-b-n2: "
+                    "login refused",
+                    "holdfast fence test n2"));
+    ck_assert(needs("n2", "error", "cannot be fenced", "holdfast fence test n2"));
+    path = json_array_get(json_object_get(node_of("n2"), "fence_paths"), 0);
+    ck_assert_str_eq(json_string_value(json_object_get(path, "path")), "denied");
+    ck_assert_int_eq(json_integer_value(json_object_get(path, "took_ms")), 1234);
+    ck_assert_int_eq(json_integer_value(json_object_get(path, "tested_ms")), 7000);
+    ck_assert_uint_eq(json_array_size(json_object_get(path, "devices")), 2);
+    fake_path(1, 0, HF_PATH_WRONG_HOST);
+    ck_assert(needs("n2", "error", "would switch off another host", "holdfast fence test n2"));
+    fake_path(1, 0, HF_PATH_OK);
+    ck_assert_uint_eq(needs_count(), 0);
+}
+END_TEST
+
+START_TEST(with_a_watchdog_a_failed_level_is_a_warning)
+{
+    set_up_watchdogs();
+    fake_attest(1, HF_WD_ARMED);
+    fake_path(1, 0, HF_PATH_UNREACHABLE);
+    ck_assert(needs("n2", "warning", "fence level 1 would not work now: unreachable",
+                    "holdfast fence test n2"));
+    ck_assert(json_is_true(json_object_get(node_of("n2"), "can_be_fenced")));
+    ck_assert_uint_eq(needs_count(), 1);
+}
+END_TEST
+
+START_TEST(a_lost_node_whose_watchdog_time_runs_says_so)
+{
+    set_up_watchdogs();
+    fake_two_vms();
+    fake_attest(0, HF_WD_ARMED);
+    fake_attest(1, HF_WD_ARMED);
+    fake_host_gone(1);
+    ck_assert(needs("n2", "error",
+                    "being fenced: level 1 by n1; its watchdog proves it 14.1 s after the loss",
+                    "holdfast why n2"));
+    ck_assert(json_is_true(
+        json_object_get(json_object_get(node_of("n2"), "watchdog"), "safe_time_runs")));
+    ck_assert(fake_done(HF_FX_FENCE, HF_OUT_GAVE_UP));
+    ck_assert(
+        needs("n2", "error", "not proved dead yet: 1 fencing attempt failed", "holdfast why n2"));
+}
+END_TEST
+
+START_TEST(an_announced_absence_is_told_and_louder_when_it_ends)
+{
+    struct hf_event ev;
+    const json_t *hold;
+
+    memset(&ev, 0, sizeof ev);
+    ev.type = HF_EV_ORDER;
+    ev.u.order.type = HF_ORDER_HOLD;
+    ev.u.order.node = (hf_node){1};
+    ev.u.order.ms = 50000;
+    ck_assert(fake_step(&ev)->applied);
+    ck_assert_uint_eq(needs_count(), 0); /* it is still here */
+    f.member[1].present = false;
+    fake_members();
+    fake_at(10);
+    ck_assert(needs("n2", "warning", "for another 40 s", "systemctl status holdfastd corosync"));
+    hold = json_object_get(node_of("n2"), "hold");
+    ck_assert_int_eq(json_integer_value(json_object_get(hold, "left_ms")), 40000);
+    fake_at(25);
+    ck_assert(needs("n2", "error", "the hold ends in 25 s", "systemctl status holdfastd corosync"));
+    ck_assert_uint_eq(needs_count(), 1);
 }
 END_TEST
 
@@ -425,6 +569,12 @@ HF_TEST_MAIN_WITH(
     HF_CASE(an_unplaceable_vm_names_the_rule_per_node), HF_CASE(a_waiting_vm_names_the_node),
     HF_CASE(a_held_and_a_failed_vm_ask_to_be_started),
     HF_CASE(what_a_node_reports_of_itself_is_told), HF_CASE(this_node_is_told_about_once),
-    HF_CASE(this_nodes_own_daemons_are_told), HF_CASE(errors_come_before_warnings),
-    HF_CASE(the_trail_of_a_vm_tells_of_its_lost_node), HF_CASE(a_phase_names_the_node_that_acts),
-    HF_CASE(the_trail_is_bounded_and_keeps_the_newest))
+    HF_CASE(this_nodes_own_daemons_are_told),
+    HF_CASE(an_armed_watchdog_tells_its_driver_and_how_long_it_takes),
+    HF_CASE(a_watchdog_that_is_wanted_and_not_armed_is_told),
+    HF_CASE(a_fence_level_that_fails_its_test_names_the_device_and_what_it_said),
+    HF_CASE(with_a_watchdog_a_failed_level_is_a_warning),
+    HF_CASE(a_lost_node_whose_watchdog_time_runs_says_so),
+    HF_CASE(an_announced_absence_is_told_and_louder_when_it_ends),
+    HF_CASE(errors_come_before_warnings), HF_CASE(the_trail_of_a_vm_tells_of_its_lost_node),
+    HF_CASE(a_phase_names_the_node_that_acts), HF_CASE(the_trail_is_bounded_and_keeps_the_newest))

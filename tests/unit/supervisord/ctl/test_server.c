@@ -518,6 +518,87 @@ START_TEST(a_client_that_leaves_does_not_take_its_order_along)
 }
 END_TEST
 
+/* ---- tests of fence levels ---- */
+
+static struct hf_ctl_request a_test(const char *node, uint8_t level)
+{
+    struct hf_ctl_request request;
+
+    memset(&request, 0, sizeof request);
+    request.verb = HF_CTL_FENCE_TEST;
+    request.level = level;
+    (void)hf_str_copy(request.node, sizeof request.node, node);
+    return request;
+}
+
+START_TEST(a_fence_level_s_test_is_answered_when_it_has_ended)
+{
+    struct hf_ctl_request request = a_test("n2", 1);
+    int fd = join_as(1000, VIEWER | OPERATOR);
+
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear_record(fd), -2);
+    ck_assert_uint_eq(f.test_node.ix, 1);
+    ck_assert_uint_eq(f.test_level, 0);
+    ck_assert_uint_eq(f.audits_count, 1);
+    fake_tested(HF_PATH_DENIED, 812, "bmc-n2: login refused");
+    ck_assert_int_eq(hear(fd), HF_CTL_OK);
+    ck_assert(heard("\"path\":\"denied\""));
+    ck_assert(heard("\"took_ms\":812"));
+    ck_assert(heard("bmc-n2: login refused"));
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear_record(fd), -2);
+    ctl_server_tested(f.server, f.test_cookie, NULL, f.when.boot);
+    ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
+    ck_assert(heard("holdfast-fencer"));
+    ctl_server_tested(f.server, f.test_cookie, NULL, f.when.boot); /* late: harms nobody */
+    ck_assert_int_eq(hear_record(fd), -2);
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_test_that_cannot_be_made_or_takes_for_ever_is_told)
+{
+    struct hf_ctl_request request = a_test("n9", 1);
+    int fd = join_as(1000, OPERATOR);
+
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
+    ck_assert(heard("there is no node 'n9'"));
+    request = a_test("", 1);
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_USAGE);
+    ck_assert_uint_eq(f.tests_count, 0);
+    request = a_test("n2", 1);
+    f.test_code = HF_EAGAIN;
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
+    ck_assert(heard("not connected"));
+    f.test_code = HF_OK;
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear_record(fd), -2);
+    fake_at(CTL_TEST_MS / 1000 + 1);
+    ck_assert_int_eq(hear(fd), HF_CTL_UNREACHABLE);
+    ck_assert(heard("not ended in time"));
+    fake_tested(HF_PATH_OK, 1, "late");
+    ck_assert_int_eq(hear_record(fd), -2);
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_viewer_tests_nothing)
+{
+    struct hf_ctl_request request = a_test("n2", 1);
+    int fd = join_as(1000, VIEWER);
+
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_DENIED);
+    ck_assert(heard("holdfast-operator"));
+    ck_assert_uint_eq(f.tests_count, 0);
+    close(fd);
+}
+END_TEST
+
 /* ---- the XML ---- */
 
 static struct hf_ctl_request addition(void)
@@ -797,6 +878,8 @@ HF_TEST_MAIN_WITH(
     HF_CASE(a_flood_of_orders_is_refused_beyond_what_the_history_can_tell),
     HF_CASE(an_order_that_takes_too_long_is_called_queued),
     HF_CASE(a_client_that_leaves_does_not_take_its_order_along),
+    HF_CASE(a_fence_level_s_test_is_answered_when_it_has_ended),
+    HF_CASE(a_test_that_cannot_be_made_or_takes_for_ever_is_told), HF_CASE(a_viewer_tests_nothing),
     HF_CASE(the_xml_is_kept_before_the_vm_is_added),
     HF_LOOP(no_xml_a_pipe_or_memory_that_may_change_is_refused, 0, 3),
     HF_CASE(preferring_a_node_that_is_not_allowed_is_refused),
