@@ -9,6 +9,7 @@
 
 #include "agents/agent.h"
 #include "agents/host/host.h"
+#include "agents/host/probe.h"
 #include "agents/vm/ledger.h"
 #include "agents/vm/libvirt.h"
 #include "agents/vm/render.h"
@@ -19,27 +20,27 @@
 enum { EXIT_USAGE = 2 };
 
 struct options {
-    const char *door, *uri, *run, *ledger, *sysroot;
+    const char *door, *uri, *run, *ledger, *sysroot, *uuid_path;
     bool is_verbose;
 };
 
 static int usage(FILE *out)
 {
-    fprintf(out,
-            "usage: holdfast-agent host|vm [options]\n"
-            "  --door PATH     the daemon's agent door (" AGENT_DOOR ")\n"
-            "  --sysroot PATH  host: read PATH/proc instead of /proc\n"
-            "  --libvirt URI   vm: qemu:///system\n"
-            "  --run PATH      vm: libvirt's pid and status files (/run/libvirt/qemu)\n"
-            "  --ledger PATH   vm: what this host started in this boot (" LEDGER_FOLDER ")\n"
-            "  --verbose       log debug lines\n"
-            "  --version, --help\n");
+    fprintf(out, "usage: holdfast-agent host|vm [options]\n"
+                 "  --door PATH     the daemon's agent door (" AGENT_DOOR ")\n"
+                 "  --sysroot PATH  host: read PATH/proc instead of /proc\n"
+                 "  --uuid PATH     host: this machine's system UUID (" PROBE_UUID_PATH ")\n"
+                 "  --libvirt URI   vm: qemu:///system\n"
+                 "  --run PATH      vm: libvirt's pid and status files (/run/libvirt/qemu)\n"
+                 "  --ledger PATH   vm: what this host started in this boot (" LEDGER_FOLDER ")\n"
+                 "  --verbose       log debug lines\n"
+                 "  --version, --help\n");
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
 static int run_host(struct agent_setup setup, const struct options *options)
 {
-    struct host host = {.sysroot = options->sysroot};
+    struct host host = {.sysroot = options->sysroot, .uuid_path = options->uuid_path};
     struct hf_err err;
 
     setup.kind = HF_AGENT_HOST;
@@ -119,9 +120,9 @@ static int read_options(int argc, char **argv, struct options *options)
     static const struct option known[] = {
         {"door", required_argument, NULL, 'd'},    {"sysroot", required_argument, NULL, 's'},
         {"libvirt", required_argument, NULL, 'l'}, {"run", required_argument, NULL, 'r'},
-        {"ledger", required_argument, NULL, 'L'},  {"verbose", no_argument, NULL, 'v'},
-        {"version", no_argument, NULL, 'V'},       {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+        {"ledger", required_argument, NULL, 'L'},  {"uuid", required_argument, NULL, 'u'},
+        {"verbose", no_argument, NULL, 'v'},       {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     int option;
 
     while ((option = getopt_long(argc, argv, "vh", known, NULL)) != -1) {
@@ -135,6 +136,8 @@ static int read_options(int argc, char **argv, struct options *options)
             options->run = optarg;
         else if (option == 'L')
             options->ledger = optarg;
+        else if (option == 'u')
+            options->uuid_path = optarg;
         else if (option == 'v')
             options->is_verbose = true;
         else if (option == 'V')
@@ -151,7 +154,8 @@ int main(int argc, char **argv)
                               .uri = "qemu:///system",
                               .run = "/run/libvirt/qemu",
                               .ledger = LEDGER_FOLDER,
-                              .sysroot = ""};
+                              .sysroot = "",
+                              .uuid_path = PROBE_UUID_PATH};
     struct agent_setup setup = {.stop_fd = -1};
     int status = read_options(argc, argv, &options);
     bool is_host, is_vm;
@@ -163,8 +167,7 @@ int main(int argc, char **argv)
     if (!is_host && !is_vm)
         return usage(stderr);
     hf_log_open(is_host ? "holdfast-agent-host" : "holdfast-agent-vm",
-                options.is_verbose ? HF_LOG_DEBUG : HF_LOG_INFO,
-                getenv("JOURNAL_STREAM") != NULL);
+                options.is_verbose ? HF_LOG_DEBUG : HF_LOG_INFO, getenv("JOURNAL_STREAM") != NULL);
     setup.stop_fd = stop_signals();
     if (setup.stop_fd < 0) {
         hf_error("signals: cannot be received by descriptor");

@@ -10,6 +10,8 @@
 #include "supervisord/base/str.h"
 #include "supervisord/model/limits.h"
 
+enum { STARS_MAX = 3 };
+
 /* What fence agents call their secrets. The user name belongs to its password. */
 static const char *const secret_keys[] = {
     "username",       "password",      "login",   "passwd",    "community",
@@ -133,6 +135,51 @@ enum hf_code credentials_read(const char *directory, const char *name, struct cr
     code = read_from(fd, name, c, err);
     close(fd);
     return code == HF_OK ? HF_OK : hf_err_wrap(err, "credentials %s/%s", directory, name);
+}
+
+/* ---- words of an agent ---- */
+
+static bool is_user(const char *key, size_t len)
+{
+    static const char *const users[] = {"username", "login", "user", "client_id"};
+
+    for (size_t i = 0; i < sizeof users / sizeof users[0]; i++)
+        if (strlen(users[i]) == len && memcmp(users[i], key, len) == 0)
+            return true;
+    return false;
+}
+
+static void scrub_value(const char *value, size_t value_len, char *text, size_t *len)
+{
+    /* No more stars than bytes, and not as many: its length is nobody's business either. */
+    size_t stars = value_len < STARS_MAX ? value_len : STARS_MAX;
+    size_t from = 0;
+    char *at;
+
+    while (value_len > 0 && (at = memmem(text + from, *len - from, value, value_len)) != NULL) {
+        size_t rest = (size_t)(at - text) + value_len;
+
+        memset(at, '*', stars);
+        memmove(at + stars, text + rest, *len - rest);
+        *len -= value_len - stars;
+        from = (size_t)(at - text) + stars;
+    }
+}
+
+void credentials_scrub(const struct credentials *c, char *text, size_t *len)
+{
+    const char *line = c->lines, *end = c->lines + c->len;
+
+    while (line < end) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        const char *equals = memchr(line, '=', (size_t)((stop != NULL ? stop : end) - line));
+
+        if (stop == NULL)
+            stop = end;
+        if (equals != NULL && line[0] != '#' && !is_user(line, (size_t)(equals - line)))
+            scrub_value(equals + 1, (size_t)(stop - equals - 1), text, len);
+        line = stop + 1;
+    }
 }
 
 void credentials_wipe(struct credentials *c)

@@ -22,6 +22,9 @@ enum hf_code credentials_read(const char *directory, const char *name, struct cr
                               struct hf_err *err);
 /* The rules for the text alone: in place, c->len bytes. */
 enum hf_code credentials_check(struct credentials *c, struct hf_err *err);
+/* Put stars where text[*len] holds one of the secret values (user names are none), before anybody
+ * sees it: an agent may say what it was told. In place; *len may shrink. */
+void credentials_scrub(const struct credentials *c, char *text, size_t *len);
 /* To be called on every path after a read, also a failed one. */
 void credentials_wipe(struct credentials *c);
 

@@ -95,8 +95,10 @@ static const char *action_name(enum exec_action action)
         return "off";
     case EXEC_STATUS:
         return "status";
+    case EXEC_ON:
+        return "on";
     }
-    HF_NEVER("an action that is neither");
+    HF_NEVER("an action that is none of ours");
 }
 
 enum hf_code exec_input_build(struct exec_input *in, enum exec_action action,
@@ -123,6 +125,14 @@ enum hf_code exec_input_build(struct exec_input *in, enum exec_action action,
     return HF_OK;
 }
 
+bool exec_input_add(struct exec_input *in, const char *text, size_t len)
+{
+    bool full = false;
+
+    append(in, text, len, &full);
+    return !full;
+}
+
 void exec_input_wipe(struct exec_input *in)
 {
     explicit_bzero(in->text, sizeof in->text);
@@ -137,6 +147,7 @@ void exec_init(struct exec_run *run)
     run->pidfd = run->in = run->out = run->errors = -1;
     run->end = EXEC_NEVER;
     run->code = 0;
+    run->haste = EXEC_NOW;
     run->is_fed = false;
     run->deadline = (hf_time){0};
     run->input_at = run->out_len = run->errors_len = 0;
@@ -159,7 +170,8 @@ static enum hf_code agent_check(const char *directory, const char *path, struct 
     struct stat st;
 
     if (stat(directory, &st) != 0)
-        return hf_err_set(err, HF_EIO, "%s: %s", directory, strerror(errno));
+        return hf_err_set(err, errno == ENOENT ? HF_ENOENT : HF_EIO, "%s: %s", directory,
+                          strerror(errno));
     if (owner_check(directory, &st, err) != HF_OK)
         return err->code;
     if (stat(path, &st) != 0)
@@ -171,12 +183,11 @@ static enum hf_code agent_check(const char *directory, const char *path, struct 
 }
 
 /* In the child, between fork and exec: only what is safe there. */
-static _Noreturn void become_agent(const char *path, enum exec_haste haste, int in, int out,
-                                   int errors)
+static _Noreturn void become(const char *path, char *const argv[], enum exec_haste haste, int in,
+                             int out, int errors)
 {
     struct sched_param level = {0};
-    static const char failed[] = "cannot execute this agent\n";
-    char *const argv[] = {(char *)(uintptr_t)path, NULL};
+    static const char failed[] = "cannot execute this program\n";
     char path_env[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
     char *const env[] = {path_env, NULL};
     struct rlimit none = {0, 0};
@@ -185,7 +196,7 @@ static _Noreturn void become_agent(const char *path, enum exec_haste haste, int 
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)setrlimit(RLIMIT_CORE, &none);
-    if (haste == EXEC_SPARE)
+    if (haste != EXEC_NOW)
         (void)sched_setscheduler(0, SCHED_IDLE, &level);
     for (int number = 1; number < NSIG; number++)
         (void)signal(number, SIG_DFL);
@@ -221,7 +232,7 @@ static void nonblocking(int fd)
     (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-static enum hf_code start(struct exec_run *run, const char *path, enum exec_haste haste, int in[2],
+static enum hf_code start(struct exec_run *run, const char *path, char *const argv[], int in[2],
                           int out[2], int errors[2], struct hf_err *err)
 {
     pid_t pid = fork();
@@ -229,7 +240,7 @@ static enum hf_code start(struct exec_run *run, const char *path, enum exec_hast
     if (pid < 0)
         return hf_err_set(err, HF_EIO, "fork: %s", strerror(errno));
     if (pid == 0)
-        become_agent(path, haste, in[0], out[1], errors[1]);
+        become(path, argv, run->haste, in[0], out[1], errors[1]);
     (void)setpgid(pid, pid); /* also here: whoever comes first, the group exists before a kill */
     run->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (run->pidfd < 0) {
@@ -250,33 +261,60 @@ static enum hf_code start(struct exec_run *run, const char *path, enum exec_hast
     return HF_OK;
 }
 
-enum hf_code exec_spawn(struct exec_run *run, const char *directory, const char *agent,
-                        enum exec_haste haste, hf_time deadline, struct hf_err *err)
+static enum hf_code spawn(struct exec_run *run, const char *path, char *const argv[],
+                          struct hf_err *err)
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1}, errors[2] = {-1, -1};
-    enum hf_code code;
-    char path[512];
+    enum hf_code code = pipe_open(in, err);
 
-    HF_ASSERT(run->end != EXEC_RUNNING);
-    exec_init(run);
-    if (!exec_agent_name_is_good(agent))
-        return hf_err_set(err, HF_EINVAL, "bad fence agent name");
-    if (snprintf(path, sizeof path, "%s/%s", directory, agent) >= (int)sizeof path)
-        return hf_err_set(err, HF_EINVAL, "%s: path too long", agent);
-    if (agent_check(directory, path, err) != HF_OK)
-        return err->code;
-    code = pipe_open(in, err);
     if (code == HF_OK)
         code = pipe_open(out, err);
     if (code == HF_OK)
         code = pipe_open(errors, err);
     if (code == HF_OK)
-        code = start(run, path, haste, in, out, errors, err);
+        code = start(run, path, argv, in, out, errors, err);
     close_pair(in);
     close_pair(out);
     close_pair(errors);
-    run->deadline = deadline;
     return code;
+}
+
+enum hf_code exec_spawn_tool(struct exec_run *run, const char *directory, const char *const *argv,
+                             enum exec_haste haste, hf_time deadline, struct hf_err *err)
+{
+    char *words[EXEC_ARGS_MAX];
+    char path[512];
+    size_t count = 0;
+
+    HF_ASSERT(run->end != EXEC_RUNNING);
+    exec_init(run);
+    run->haste = haste;
+    run->deadline = deadline;
+    if (snprintf(path, sizeof path, "%s/%s", directory, argv[0]) >= (int)sizeof path)
+        return hf_err_set(err, HF_EINVAL, "%s: path too long", argv[0]);
+    if (agent_check(directory, path, err) != HF_OK)
+        return err->code;
+    words[count++] = path;
+    while (argv[count] != NULL) {
+        HF_ASSERT(count + 1 < EXEC_ARGS_MAX);
+        words[count] = (char *)(uintptr_t)argv[count]; /* execve's type; it changes nothing */
+        count++;
+    }
+    words[count] = NULL;
+    return spawn(run, path, words, err);
+}
+
+enum hf_code exec_spawn(struct exec_run *run, const char *directory, const char *agent,
+                        enum exec_haste haste, hf_time deadline, struct hf_err *err)
+{
+    const char *const argv[] = {agent, NULL};
+
+    HF_ASSERT(run->end != EXEC_RUNNING);
+    if (!exec_agent_name_is_good(agent)) {
+        exec_init(run);
+        return hf_err_set(err, HF_EINVAL, "bad fence agent name");
+    }
+    return exec_spawn_tool(run, directory, argv, haste, deadline, err);
 }
 
 /* ---- while it runs ---- */
@@ -308,16 +346,23 @@ static void feed_more(struct exec_run *run)
     }
 }
 
-void exec_feed(struct exec_run *run, const struct exec_input *in)
+void exec_hurry(struct exec_run *run)
 {
     struct sched_param level = {0};
 
+    /* Not allowed (only root may): then it stays slow on a busy host, and its deadline still holds.
+     */
+    if (run->end == EXEC_RUNNING)
+        (void)sched_setscheduler(run->pid, SCHED_OTHER, &level);
+}
+
+void exec_feed(struct exec_run *run, const struct exec_input *in)
+{
     HF_ASSERT(!run->is_fed);
     if (run->end != EXEC_RUNNING)
         return;
-    /* Not allowed (only root may): then it stays slow on a busy host, and its deadline still holds.
-     */
-    (void)sched_setscheduler(run->pid, SCHED_OTHER, &level);
+    if (run->haste == EXEC_SPARE)
+        exec_hurry(run);
     memcpy(run->input.text, in->text, in->len);
     run->input.len = in->len;
     run->input_at = 0;

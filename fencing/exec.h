@@ -1,10 +1,10 @@
 /* exec.h - one run of one fence agent: a process of its own group, fed on stdin, with a deadline.
  * Parameters go to stdin only, never argv, never the environment (which holds PATH and nothing
  * else). `action=` is the first line and the last: an agent that is given no action reboots, and
- * the last value wins. Refuses any action but off and status. Whatever the agent prints is bytes:
- * capped, and cleaned before a person sees it. Never blocks: the owner polls the descriptors. A run
- * can be spawned before it is fed: the interpreter's start (0.17 s) is then already over when its
- * question may be asked. */
+ * the last value wins. Refuses any action but off, on and status. Whatever the agent prints is
+ * bytes: capped, and cleaned before a person sees it. Never blocks: the owner polls the
+ * descriptors. A run can be spawned before it is fed: the interpreter's start (0.17 s) is then
+ * already over when its question may be asked. */
 #ifndef FENCING_EXEC_H
 #define FENCING_EXEC_H
 
@@ -23,14 +23,16 @@ enum {
     EXEC_SAID_MAX = 120,        /* of its words in our reason text */
     EXEC_INPUT_MAX = 16 << 10,  /* 24 parameters and a credentials file fit */
     EXEC_FDS = 4,
+    EXEC_ARGS_MAX = 32,
 };
 
-enum exec_action { EXEC_OFF = 1, EXEC_STATUS };
+enum exec_action { EXEC_OFF = 1, EXEC_STATUS, EXEC_ON };
 
 enum exec_haste {
     EXEC_NOW = 1,
     EXEC_SPARE, /* only with processor time nobody else wants, until it is fed: prepared beside a
                    run that must not be slowed down */
+    EXEC_IDLE,  /* the same until exec_hurry(): a self-test */
 };
 
 enum exec_end {
@@ -58,6 +60,7 @@ struct exec_run {
     int pidfd, in, out, errors;
     enum exec_end end;
     int code;
+    enum exec_haste haste;
     bool is_fed;
     hf_time deadline;
     size_t input_at;
@@ -77,6 +80,8 @@ enum hf_code exec_input_build(struct exec_input *in, enum exec_action action,
                               const struct exec_param *params, size_t params_count,
                               const char *lines, size_t lines_len, struct hf_err *err);
 void exec_input_wipe(struct exec_input *in);
+/* One more piece of text for a program that is no agent. False: it does not fit. */
+bool exec_input_add(struct exec_input *in, const char *text, size_t len);
 
 /* A run that was never started. */
 void exec_init(struct exec_run *run);
@@ -84,8 +89,15 @@ void exec_init(struct exec_run *run);
  * (or ours), or others may write it. After a failure there is nothing to close. */
 enum hf_code exec_spawn(struct exec_run *run, const char *directory, const char *agent,
                         enum exec_haste haste, hf_time deadline, struct hf_err *err);
+/* The same for a program that is no agent. argv[0] is its name in `directory`; at most
+ * EXEC_ARGS_MAX words with the NULL at their end, and no secret among them: everybody can read
+ * them. */
+enum hf_code exec_spawn_tool(struct exec_run *run, const char *directory, const char *const *argv,
+                             enum exec_haste haste, hf_time deadline, struct hf_err *err);
 /* Hand over its input (copied) and close its stdin when all of it is written. Once. */
 void exec_feed(struct exec_run *run, const struct exec_input *in);
+/* From now on with the processor time of any process. */
+void exec_hurry(struct exec_run *run);
 /* Descriptors to wait for; returns how many. */
 size_t exec_poll(const struct exec_run *run, struct pollfd fds[EXEC_FDS]);
 /* Do what can be done now. True once it has ended: process reaped, group killed, secrets wiped. */

@@ -10,6 +10,13 @@ void plan_begin(struct plan *p, uint8_t devices_count)
     HF_ASSERT(devices_count <= HF_FENCE_DEVICES_MAX);
     memset(p, 0, sizeof *p);
     p->devices_count = devices_count;
+    p->wanted = PROOF_READS_OFF;
+}
+
+void plan_begin_on(struct plan *p, uint8_t devices_count)
+{
+    plan_begin(p, devices_count);
+    p->wanted = PROOF_READS_ON;
 }
 
 static bool all(const bool *claim, uint8_t count)
@@ -40,7 +47,7 @@ enum plan_phase plan_status_ended(struct plan *p, uint8_t device, enum proof_ver
     HF_ASSERT(device < p->devices_count);
     if (p->phase != PLAN_VERIFYING)
         return p->phase;
-    if (verdict != PROOF_READS_OFF) {
+    if (verdict != p->wanted) {
         /* A device that read off a moment ago and is not asked again keeps its word: the last
          * question to each one came after every feed was switched off. */
         p->tries[device]++;

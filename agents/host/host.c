@@ -37,7 +37,7 @@ static hf_time tick(void *user, hf_time now)
     if (!hf_time_reached(now, host->sample_at))
         return host->sample_at;
     host->sample_at = hf_time_add_ms(now, HOST_SAMPLE_MS);
-    probe_host(host->sysroot, &report.u.host);
+    probe_host(host->sysroot, host->uuid_path, &report.u.host);
     probe_clocks(&report.u.host);
     if (judge_host(&host->history, &report.u.host, now) != JUDGE_HOST_QUIET) {
         host->history =

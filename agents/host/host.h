@@ -8,8 +8,9 @@
 enum { HOST_SAMPLE_MS = 1000 }; /* five small files; a change that matters waits at most so long */
 
 struct host {
-    struct agent *agent; /* set by the owner after agent_open */
-    const char *sysroot; /* borrowed */
+    struct agent *agent;   /* set by the owner after agent_open */
+    const char *sysroot;   /* borrowed */
+    const char *uuid_path; /* borrowed; below sysroot */
     hf_time sample_at;
     struct judge_host history;
 };

@@ -29,7 +29,7 @@ enum judge_host_word judge_host(const struct judge_host *history,
     if (!history->has_told)
         return JUDGE_HOST_FIRST;
     if (told->memory_mib != sample->memory_mib || told->cores != sample->cores ||
-        !hf_boot_same(&told->boot, &sample->boot))
+        told->hardware != sample->hardware || !hf_boot_same(&told->boot, &sample->boot))
         return JUDGE_HOST_SIZE;
     if (told->clock_synchronised != sample->clock_synchronised)
         return JUDGE_HOST_CLOCK;

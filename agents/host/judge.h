@@ -8,9 +8,9 @@
 #include "supervisord/wire/report.h"
 
 enum {
-    JUDGE_HOST_PERIOD_MS = 5000,     /* stale after three of them */
-    JUDGE_HOST_PSI_CENTI = 1000,     /* 10 % of ten seconds stalled: the host is in trouble */
-    JUDGE_HOST_MEMORY_FRACTION = 8,  /* available memory moved by an eighth of the total */
+    JUDGE_HOST_PERIOD_MS = 5000,    /* stale after three of them */
+    JUDGE_HOST_PSI_CENTI = 1000,    /* 10 % of ten seconds stalled: the host is in trouble */
+    JUDGE_HOST_MEMORY_FRACTION = 8, /* available memory moved by an eighth of the total */
 };
 
 struct judge_host {
@@ -23,7 +23,7 @@ enum judge_host_word {
     JUDGE_HOST_QUIET = 0,
     JUDGE_HOST_FIRST,
     JUDGE_HOST_PERIOD,
-    JUDGE_HOST_SIZE,     /* memory, cores or boot id: what placement is made of */
+    JUDGE_HOST_SIZE,     /* memory, cores, boot id or system UUID: which host this is */
     JUDGE_HOST_MEMORY,   /* available memory moved a lot */
     JUDGE_HOST_PRESSURE, /* a pressure crossed its mark, either way */
     JUDGE_HOST_CLOCK,    /* synchronised, or no longer */

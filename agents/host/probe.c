@@ -10,6 +10,7 @@
 
 #include "supervisord/base/clock.h"
 #include "supervisord/base/str.h"
+#include "supervisord/base/uuid.h"
 
 enum { PROBE_BYTES_MAX = 64 << 10 }; /* /proc/stat of 512 cores has 50 KiB: all its cpu lines */
 
@@ -33,15 +34,6 @@ static bool read_text(const char *sysroot, const char *path, char *out, size_t c
     return len > 0;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return -1;
-}
-
 /* "0f3c...-...": 32 digits, dashes between. All zeros when it is anything else. */
 static void read_boot(const char *text, struct hf_boot *boot)
 {
@@ -49,7 +41,7 @@ static void read_boot(const char *text, struct hf_boot *boot)
     unsigned digits = 0;
 
     for (; *text != '\0' && *text != '\n' && digits < 32; text++) {
-        int v = hex_digit(*text);
+        int v = hf_str_hex_digit(*text);
 
         if (*text == '-')
             continue;
@@ -114,7 +106,7 @@ static uint32_t read_pressure(const char *sysroot, const char *path)
     return at != NULL ? read_centi(at + 6, UINT32_MAX) : UINT32_MAX;
 }
 
-void probe_host(const char *sysroot, struct hf_report_host *out)
+void probe_host(const char *sysroot, const char *uuid_path, struct hf_report_host *out)
 {
     static const char boot_id[] = "/proc/sys/kernel/random/boot_id";
     char *text = malloc(PROBE_BYTES_MAX);
@@ -135,6 +127,9 @@ void probe_host(const char *sysroot, struct hf_report_host *out)
         out->cores = count_cores(text);
     if (read_text(sysroot, "/proc/loadavg", text, PROBE_BYTES_MAX))
         out->load_centi = read_centi(text, 0);
+    if (!read_text(sysroot, uuid_path, text, PROBE_BYTES_MAX) ||
+        !hf_uuid_number(text, &out->hardware))
+        out->hardware = 0;
     free(text);
 }
 

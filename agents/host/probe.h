@@ -5,8 +5,11 @@
 
 #include "supervisord/wire/report.h"
 
-/* Everything but the clocks, from sysroot (""; a folder in tests). */
-void probe_host(const char *sysroot, struct hf_report_host *out);
+#define PROBE_UUID_PATH "/sys/class/dmi/id/product_uuid"
+
+/* Everything but the clocks, from sysroot (""; a folder in tests). The kernel lets only root read
+ * the system UUID, which it has from the firmware. */
+void probe_host(const char *sysroot, const char *uuid_path, struct hf_report_host *out);
 /* BOOTTIME, wall clock and the kernel's word on synchronisation. */
 void probe_clocks(struct hf_report_host *out);
 

@@ -22,15 +22,17 @@ enum {
 };
 
 struct options {
-    const char *door, *agents, *credentials;
+    const char *door, *agents, *credentials, *tools;
 };
 
 static void usage(FILE *out)
 {
     fputs("usage: holdfast-fencer [--door PATH] [--agents DIR] [--credentials DIR]\n"
+          "                       [--tools DIR]\n"
           "  --door         the daemon's agent door     /run/holdfast/agent.sock\n"
           "  --agents       where fence_* are installed /usr/sbin\n"
-          "  --credentials  files named in the config   /etc/holdfast/fence.d\n",
+          "  --credentials  files named in the config   /etc/holdfast/fence.d\n"
+          "  --tools        where ipmitool and curl are /usr/bin\n",
           out);
 }
 
@@ -38,13 +40,18 @@ static void usage(FILE *out)
 static int read_options(int argc, char **argv, struct options *options)
 {
     static const struct option known[] = {
-        {"door", required_argument, NULL, 'd'},        {"agents", required_argument, NULL, 'a'},
-        {"credentials", required_argument, NULL, 'c'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},           {NULL, 0, NULL, 0},
+        {"door", required_argument, NULL, 'd'},
+        {"agents", required_argument, NULL, 'a'},
+        {"credentials", required_argument, NULL, 'c'},
+        {"tools", required_argument, NULL, 't'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
     };
     int option;
 
-    *options = (struct options){"/run/holdfast/agent.sock", "/usr/sbin", "/etc/holdfast/fence.d"};
+    *options = (struct options){"/run/holdfast/agent.sock", "/usr/sbin", "/etc/holdfast/fence.d",
+                                "/usr/bin"};
     while ((option = getopt_long(argc, argv, "h", known, NULL)) >= 0) {
         if (option == 'd')
             options->door = optarg;
@@ -52,6 +59,8 @@ static int read_options(int argc, char **argv, struct options *options)
             options->agents = optarg;
         else if (option == 'c')
             options->credentials = optarg;
+        else if (option == 't')
+            options->tools = optarg;
         else if (option == 'V') {
             puts("holdfast-fencer " HF_VERSION);
             return 0;
@@ -165,7 +174,7 @@ int main(int argc, char **argv)
         free(r);
         return 1;
     }
-    settings = (struct runner_settings){options.agents, options.credentials};
+    settings = (struct runner_settings){options.agents, options.credentials, options.tools};
     runner_init(r, &settings);
     code = run(r, &options, signals);
     runner_disconnect(r);

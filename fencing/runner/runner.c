@@ -1,4 +1,4 @@
-#include "fencing/runner/runner.h"
+#include "fencing/runner/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +24,7 @@ void runner_init(struct runner *r, const struct runner_settings *settings)
             exec_init(&r->order[i].device[d].status);
         }
     }
+    trial_init(r);
 }
 
 /* ---- answers ---- */
@@ -48,7 +49,7 @@ static enum hf_code send_queue(struct runner *r, struct hf_err *err)
 }
 
 /* A full queue loses the answer: the daemon then times the order out, which is never proof. */
-static void answer(struct runner *r, const struct hf_report *report)
+void runner_answer(struct runner *r, const struct hf_report *report)
 {
     struct hf_err err;
 
@@ -70,7 +71,7 @@ static void tell_progress(struct runner *r, const struct runner_order *o, enum h
     report.u.progress.token = o->token;
     report.u.progress.phase = phase;
     report.u.progress.pid = (uint32_t)pid;
-    answer(r, &report);
+    runner_answer(r, &report);
 }
 
 static void tell_done(struct runner *r, const struct hf_token token, const char *target,
@@ -85,7 +86,7 @@ static void tell_done(struct runner *r, const struct hf_token token, const char 
     hf_log(outcome == HF_OUT_DONE ? HF_LOG_INFO : HF_LOG_WARNING,
            "node=%s fence level %u: %s: %s (%lld ms)", target, level + 1u, hf_outcome_name(outcome),
            why, (long long)took_ms);
-    answer(r, &report);
+    runner_answer(r, &report);
 }
 
 /* ---- one order ---- */
@@ -106,8 +107,8 @@ static void end_order(struct runner *r, struct runner_order *o, enum hf_outcome 
     tell_done(r, o->token, o->target, o->level, outcome, hf_time_since_ms(now, o->began), why);
 }
 
-static enum hf_code build_input(const struct runner *r, const struct hf_fence_device *def,
-                                enum exec_action action, struct exec_input *in, struct hf_err *err)
+enum hf_code runner_input(const struct runner *r, const struct hf_fence_device *def,
+                          enum exec_action action, struct exec_input *in, struct hf_err *err)
 {
     struct exec_param params[HF_FENCE_PARAMS_MAX];
     struct credentials secrets;
@@ -121,6 +122,22 @@ static enum hf_code build_input(const struct runner *r, const struct hf_fence_de
                                 err);
     credentials_wipe(&secrets);
     return code;
+}
+
+void runner_words(const struct runner *r, const struct hf_fence_device *def, struct exec_run *run,
+                  char out[RUNNER_SAID_MAX + 1])
+{
+    struct credentials secrets;
+    struct hf_err err;
+
+    if (credentials_read(r->settings.credentials, def->credentials, &secrets, &err) == HF_OK) {
+        credentials_scrub(&secrets, run->errors_text, &run->errors_len);
+        credentials_scrub(&secrets, run->out_text, &run->out_len);
+    } else {
+        run->errors_len = run->out_len = 0; /* what must not be shown is not known any more */
+    }
+    credentials_wipe(&secrets);
+    exec_describe(run, out, RUNNER_SAID_MAX + 1);
 }
 
 /* Interpreter up, question not yet asked. A failure here is met again, and told, when it is asked.
@@ -140,7 +157,7 @@ static enum hf_code ask_status(const struct runner *r, struct runner_order *o,
 {
     bool is_ready = device->status.end == EXEC_RUNNING && !device->status.is_fed;
     struct exec_input in;
-    enum hf_code code = build_input(r, &device->def, EXEC_STATUS, &in, err);
+    enum hf_code code = runner_input(r, &device->def, EXEC_STATUS, &in, err);
 
     if (code == HF_OK && !is_ready) {
         exec_kill(&device->status);
@@ -154,18 +171,20 @@ static enum hf_code ask_status(const struct runner *r, struct runner_order *o,
 }
 
 /* Its input is complete before its process exists: a bad credentials file starts nothing. */
-static enum hf_code switch_off(struct runner *r, struct runner_order *o,
-                               struct runner_device *device, struct hf_err *err)
+static enum hf_code switch_it(struct runner *r, struct runner_order *o,
+                              struct runner_device *device, struct hf_err *err)
 {
+    enum exec_action action = o->is_power_on ? EXEC_ON : EXEC_OFF;
     struct exec_input in;
-    enum hf_code code = build_input(r, &device->def, EXEC_OFF, &in, err);
+    enum hf_code code = runner_input(r, &device->def, action, &in, err);
 
     if (code == HF_OK)
         code = exec_spawn(&device->off, r->settings.agents, device->def.agent, EXEC_NOW,
                           o->deadline, err);
     if (code == HF_OK) {
         exec_feed(&device->off, &in);
-        tell_progress(r, o, HF_PROGRESS_FENCE_RUNNING, device->off.pid);
+        if (!o->is_power_on) /* the phases are those of a death */
+            tell_progress(r, o, HF_PROGRESS_FENCE_RUNNING, device->off.pid);
     }
     exec_input_wipe(&in);
     return code;
@@ -179,6 +198,14 @@ static struct runner_order *order_of_target(struct runner *r, const char *target
         if (r->order[i].is_used && strcmp(r->order[i].target, target) == 0)
             return &r->order[i];
     return NULL;
+}
+
+bool runner_has_order(const struct runner *r, const char *target)
+{
+    for (unsigned i = 0; i < HF_NODES_MAX; i++)
+        if (r->order[i].is_used && (target == NULL || strcmp(r->order[i].target, target) == 0))
+            return true;
+    return false;
 }
 
 static struct runner_order *order_free(struct runner *r)
@@ -207,17 +234,25 @@ static const struct hf_fence_level *find_level(const struct hf_config *config, c
     return NULL;
 }
 
+const struct hf_fence_level *runner_level(struct runner *r, const char *text, size_t len,
+                                          const char *target, uint8_t level, struct hf_err *err)
+{
+    if (config_parse("running configuration", text, len, &r->config, err) != HF_OK)
+        return NULL;
+    return find_level(&r->config, target, level, err);
+}
+
 static enum hf_code take_devices(struct runner *r, struct runner_order *o, const char *text,
                                  size_t len, struct hf_err *err)
 {
-    const struct hf_fence_level *level;
+    const struct hf_fence_level *level = runner_level(r, text, len, o->target, o->level, err);
 
-    if (config_parse("running configuration", text, len, &r->config, err) != HF_OK)
-        return err->code;
-    level = find_level(&r->config, o->target, o->level, err);
     if (level == NULL)
         return err->code;
-    plan_begin(&o->plan, level->devices_count);
+    if (o->is_power_on)
+        plan_begin_on(&o->plan, level->devices_count);
+    else
+        plan_begin(&o->plan, level->devices_count);
     for (unsigned d = 0; d < level->devices_count; d++) {
         exec_init(&o->device[d].off);
         exec_init(&o->device[d].status);
@@ -240,7 +275,7 @@ static void begin(struct runner *r, struct runner_order *o, const char *text, si
         return;
     }
     for (unsigned d = 0; d < o->plan.devices_count; d++) {
-        if (switch_off(r, o, &o->device[d], &err) == HF_OK)
+        if (switch_it(r, o, &o->device[d], &err) == HF_OK)
             continue;
         (void)snprintf(why, sizeof why, "device %s: %.*s", o->device[d].def.name, 120, err.text);
         end_order(r, o, d == 0 ? HF_OUT_REFUSED : HF_OUT_GAVE_UP, why, now);
@@ -269,22 +304,24 @@ void runner_fence(struct runner *r, const struct hf_report *fence, const char *t
         return;
     }
     o->is_used = true;
+    o->is_power_on = fence->u.fence.power_on;
     o->token = fence->u.fence.token;
     (void)hf_str_copy(o->target, sizeof o->target, fence->u.fence.target);
     o->level = fence->u.fence.level;
     o->began = now;
     o->deadline = hf_time_add_ms(now, fence->u.fence.deadline_ms);
     begin(r, o, text, len, now);
+    trial_cancel(r, fence->u.fence.target, now); /* its own runs are out already */
 }
 
 /* ---- an order's progress ---- */
 
 static void give_up(struct runner *r, struct runner_order *o, const struct runner_device *device,
-                    const struct exec_run *run, const char *action, hf_time now)
+                    struct exec_run *run, const char *action, hf_time now)
 {
-    char why[HF_REASON_MAX + 1], said[160];
+    char why[HF_REASON_MAX + 1], said[RUNNER_SAID_MAX + 1];
 
-    exec_describe(run, said, sizeof said);
+    runner_words(r, &device->def, run, said);
     (void)snprintf(why, sizeof why, "%s %.32s: %.150s", action, device->def.name, said);
     end_order(r, o, HF_OUT_GAVE_UP, why, now);
 }
@@ -319,10 +356,11 @@ static void switching_go_on(struct runner *r, struct runner_order *o, hf_time no
         case PLAN_PHASES:
             break;
         case PLAN_FAILED:
-            give_up(r, o, device, &device->off, "off", now);
+            give_up(r, o, device, &device->off, o->is_power_on ? "on" : "off", now);
             return;
         case PLAN_VERIFYING:
-            tell_progress(r, o, HF_PROGRESS_FENCE_OFF, 0);
+            if (!o->is_power_on)
+                tell_progress(r, o, HF_PROGRESS_FENCE_OFF, 0);
             verify_all(r, o, now);
             return;
         }
@@ -341,13 +379,16 @@ static void status_ended(struct runner *r, struct runner_order *o, uint8_t d, hf
             proof_status(device->status.code, device->status.out_text, device->status.out_len);
     switch (plan_status_ended(&o->plan, d, verdict)) {
     case PLAN_DONE:
-        (void)snprintf(why, sizeof why, "%u device%s read%s off", o->plan.devices_count,
-                       o->plan.devices_count == 1 ? "" : "s",
-                       o->plan.devices_count == 1 ? "s" : "");
+        (void)snprintf(why, sizeof why, "%u device%s read%s %s", o->plan.devices_count,
+                       o->plan.devices_count == 1 ? "" : "s", o->plan.devices_count == 1 ? "s" : "",
+                       o->is_power_on ? "on" : "off");
         end_order(r, o, HF_OUT_DONE, why, now);
         return;
     case PLAN_FAILED:
-        give_up(r, o, device, &device->status, "off returned success, but status", now);
+        give_up(r, o, device, &device->status,
+                o->is_power_on ? "on returned success, but status"
+                               : "off returned success, but status",
+                now);
         return;
     case PLAN_VERIFYING:
         if (o->plan.is_verified[d])
@@ -419,6 +460,7 @@ void runner_disconnect(struct runner *r)
         kill_runs(&r->order[i]);
         r->order[i].is_used = false;
     }
+    trial_kill_all(r);
 }
 
 static void drop(struct runner *r, struct hf_token token)
@@ -432,8 +474,8 @@ static void drop(struct runner *r, struct hf_token token)
     }
 }
 
-static enum hf_code take_fence(struct runner *r, const struct hf_report *report, int ride,
-                               hf_time now, struct hf_err *err)
+static enum hf_code take_with_text(struct runner *r, const struct hf_report *report, int ride,
+                                   hf_time now, struct hf_err *err)
 {
     void *text;
     size_t len;
@@ -442,7 +484,10 @@ static enum hf_code take_fence(struct runner *r, const struct hf_report *report,
         return hf_err_set(err, HF_EBAD, "fence order without its configuration");
     if (door_memory_read(ride, HF_CONFIG_TEXT_MAX, &text, &len, err) != HF_OK)
         return hf_err_wrap(err, "fence order's configuration");
-    runner_fence(r, report, text, len, now);
+    if (report->kind == HF_REPORT_FENCE)
+        runner_fence(r, report, text, len, now);
+    else
+        runner_test(r, report, text, len, now);
     free(text);
     return HF_OK;
 }
@@ -450,8 +495,8 @@ static enum hf_code take_fence(struct runner *r, const struct hf_report *report,
 static enum hf_code take(struct runner *r, const struct hf_report *report, int ride, hf_time now,
                          struct hf_err *err)
 {
-    if (report->kind == HF_REPORT_FENCE)
-        return take_fence(r, report, ride, now, err);
+    if (report->kind == HF_REPORT_FENCE || report->kind == HF_REPORT_TEST)
+        return take_with_text(r, report, ride, now, err);
     if (report->kind == HF_REPORT_DROP) {
         drop(r, report->u.drop.token);
         return HF_OK;
@@ -504,6 +549,7 @@ size_t runner_poll(const struct runner *r, struct pollfd fds[RUNNER_FDS_MAX], hf
             count += poll_run(&o->device[d].status, fds + count, deadline);
         }
     }
+    count += trial_poll(r, fds + count, deadline);
     return count;
 }
 
@@ -516,6 +562,7 @@ enum hf_code runner_go_on(struct runner *r, hf_time now, struct hf_err *err)
             order_go_on(r, &r->order[i], now);
     if (r->door >= 0)
         code = receive(r, now, err);
+    trial_go_on(r, now); /* after the orders, also those that came just now */
     if (r->door >= 0 && code == HF_OK)
         code = send_queue(r, err);
     return code;

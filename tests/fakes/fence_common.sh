@@ -3,10 +3,12 @@
 action=reboot # what a real agent does when it is given none
 plug=/dev/null
 record=/dev/null
+password=
 input=$(cat)
 while IFS='=' read -r key value; do
 	case $key in
 	action) action=$value ;;
+	password) password=$value ;;
 	plug) plug=$value ;;
 	record) record=$value ;;
 	esac
@@ -26,9 +28,12 @@ report() {
 	echo "Status: ON"
 	exit 0
 }
-switch_off() {
-	echo off >"$plug"
-	echo "Success: Powered OFF"
+switch_off() { # or on, when that is what was asked
+	echo "$action" >"$plug"
+	echo "Success: Powered"
 	exit 0
 }
-[ "$action" = off ] || [ "$action" = status ] || echo "$action" >"$plug" # shows in the test
+case $action in
+off | on | status) ;;
+*) echo "$action" >"$plug" ;; # shows in the test
+esac

@@ -149,10 +149,49 @@ START_TEST(a_large_file_is_refused)
 }
 END_TEST
 
+static struct credentials secrets_of(const char *text)
+{
+    struct credentials c = {.len = strlen(text)};
+    struct hf_err err;
+
+    memcpy(c.lines, text, c.len);
+    ck_assert_int_eq(credentials_check(&c, &err), HF_OK);
+    return c;
+}
+
+struct scrub {
+    const char *said, *shown;
+};
+
+static const struct scrub scrubs[] = {
+    {"denied for hunter2", "denied for ***"},
+    {"hunter2", "***"},
+    {"hunter2hunter2 hunter2", "****** ***"},
+    {"hunter hunter", "hunter hunter"},
+    {"user admin: pin x1 is wrong", "user admin: pin ** is wrong"},
+    {"", ""},
+};
+
+START_TEST(words_of_an_agent_lose_the_secrets_and_keep_the_user)
+{
+    struct credentials c = secrets_of("username=admin\n# password=hunter\npassword=hunter2\n"
+                                      "token=x1\npasswd=\n");
+    char text[64];
+    size_t len = strlen(scrubs[_i].said);
+
+    memcpy(text, scrubs[_i].said, len);
+    credentials_scrub(&c, text, &len);
+    text[len] = '\0';
+    ck_assert_str_eq(text, scrubs[_i].shown);
+}
+END_TEST
+
 HF_TEST_MAIN_WITH(
     "fencing/credentials", setup, teardown, HF_CASE(a_good_file_becomes_lines_with_an_end),
     HF_CASE(no_name_is_no_credentials),
     HF_LOOP(a_file_others_can_touch_is_refused, 0, sizeof bad_modes / sizeof bad_modes[0]),
     HF_CASE(a_file_of_somebody_else_is_refused), HF_CASE(links_fifos_and_paths_are_refused),
     HF_LOOP(only_secrets_may_stand_in_it, 0, sizeof bad_texts / sizeof bad_texts[0]),
-    HF_CASE(a_large_file_is_refused))
+    HF_CASE(a_large_file_is_refused),
+    HF_LOOP(words_of_an_agent_lose_the_secrets_and_keep_the_user, 0,
+            sizeof scrubs / sizeof scrubs[0]))

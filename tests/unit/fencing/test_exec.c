@@ -106,6 +106,46 @@ START_TEST(a_run_waits_unfed_and_answers_at_once_when_fed)
 }
 END_TEST
 
+START_TEST(on_is_an_action_and_reads_back)
+{
+    world_write("plug", "off");
+    do_run("fence_ok", EXEC_ON, 10000);
+    ck_assert_int_eq(run.end, EXEC_EXITED);
+    ck_assert_int_eq(run.code, 0);
+    ck_assert_str_eq(world_read("plug"), "on\n");
+    ck_assert_ptr_nonnull(strstr(world_read("record"), "\nstdin: action=on\nstdin: plug="));
+    do_run("fence_ok", EXEC_STATUS, 10000);
+    ck_assert_int_eq(proof_status(run.code, run.out_text, run.out_len), PROOF_READS_ON);
+}
+END_TEST
+
+START_TEST(a_tool_gets_its_words_and_its_stdin)
+{
+    const char *const argv[] = {"ipmitool", "raw", "a b", "", "$x", NULL};
+    const char *const absent[] = {"no_such_tool", NULL};
+    static struct exec_input in;
+    struct hf_err err;
+
+    exec_init(&run);
+    ck_assert_int_eq(exec_spawn_tool(&run, world_agents(), argv, EXEC_IDLE,
+                                     hf_time_add_ms(hf_clock_now(), 10000), &err),
+                     HF_OK);
+    ck_assert(exec_input_add(&in, "hunter2\n", 8));
+    exec_feed(&run, &in);
+    exec_hurry(&run);
+    wait_for_end();
+    ck_assert_int_eq(run.end, EXEC_EXITED);
+    ck_assert_ptr_nonnull(strstr(world_read("agents/ipmitool.record"), "argv: raw a b  $x\n"));
+    ck_assert_ptr_nonnull(strstr(world_read("agents/ipmitool.record"), "stdin: hunter2\n"));
+    ck_assert_int_eq(exec_spawn_tool(&run, world_agents(), absent, EXEC_NOW, hf_clock_now(), &err),
+                     HF_ENOENT);
+    ck_assert_int_eq(chmod(world_path("agents/ipmitool"), 0777), 0);
+    ck_assert_int_eq(exec_spawn_tool(&run, world_agents(), argv, EXEC_NOW, hf_clock_now(), &err),
+                     HF_EACCESS);
+    exec_hurry(&run); /* nothing runs: nothing happens */
+}
+END_TEST
+
 START_TEST(a_hung_agent_is_killed_with_its_children)
 {
     char said[256];
@@ -241,15 +281,15 @@ START_TEST(too_many_parameters_are_refused_whole)
 }
 END_TEST
 
-HF_TEST_MAIN_WITH("fencing/exec", world_setup, world_teardown, HF_CASE(off_then_status_reads_off),
-                  HF_CASE(everything_goes_by_stdin_and_the_action_is_first_and_last),
-                  HF_CASE(a_run_waits_unfed_and_answers_at_once_when_fed),
-                  HF_CASE(a_hung_agent_is_killed_with_its_children),
-                  HF_CASE(a_flood_is_cut_and_is_no_proof), HF_CASE(a_refused_login_says_so),
-                  HF_CASE(words_of_an_agent_are_printable),
-                  HF_CASE(killing_ends_it_and_twice_is_harmless),
-                  HF_LOOP(only_fence_agents_are_run, 0, sizeof bad_names / sizeof bad_names[0]),
-                  HF_CASE(an_agent_that_others_can_write_is_not_run),
-                  HF_LOOP(no_parameter_can_change_the_action, 0,
-                          sizeof bad_params / sizeof bad_params[0]),
-                  HF_CASE(too_many_parameters_are_refused_whole))
+HF_TEST_MAIN_WITH(
+    "fencing/exec", world_setup, world_teardown, HF_CASE(off_then_status_reads_off),
+    HF_CASE(on_is_an_action_and_reads_back), HF_CASE(a_tool_gets_its_words_and_its_stdin),
+    HF_CASE(everything_goes_by_stdin_and_the_action_is_first_and_last),
+    HF_CASE(a_run_waits_unfed_and_answers_at_once_when_fed),
+    HF_CASE(a_hung_agent_is_killed_with_its_children), HF_CASE(a_flood_is_cut_and_is_no_proof),
+    HF_CASE(a_refused_login_says_so), HF_CASE(words_of_an_agent_are_printable),
+    HF_CASE(killing_ends_it_and_twice_is_harmless),
+    HF_LOOP(only_fence_agents_are_run, 0, sizeof bad_names / sizeof bad_names[0]),
+    HF_CASE(an_agent_that_others_can_write_is_not_run),
+    HF_LOOP(no_parameter_can_change_the_action, 0, sizeof bad_params / sizeof bad_params[0]),
+    HF_CASE(too_many_parameters_are_refused_whole))

@@ -27,7 +27,8 @@ static inline void world_setup(void)
     strcpy(world_root + sizeof world_root - 7, "XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(world_root));
     snprintf(command, sizeof command,
-             "mkdir -m 755 %s/agents %s/cred && install -m 755 tests/fakes/fence_* %s/agents",
+             "mkdir -m 755 %s/agents %s/cred && "
+             "install -m 755 tests/fakes/fence_* tests/fakes/ipmitool %s/agents",
              world_root, world_root, world_root);
     ck_assert_int_eq(system(command), 0);
 }
@@ -37,6 +38,16 @@ static inline void world_teardown(void)
     char command[256];
 
     snprintf(command, sizeof command, "rm -r %s", world_root);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* A fake under the name of a real agent. */
+static inline void world_agent(const char *fake, const char *name)
+{
+    char command[512];
+
+    snprintf(command, sizeof command, "install -m 755 %s/agents/%s %s/agents/%s", world_root, fake,
+             world_root, name);
     ck_assert_int_eq(system(command), 0);
 }
 

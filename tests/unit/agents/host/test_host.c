@@ -1,6 +1,7 @@
 #include "agents/host/host.h"
 
 #include "agents/host/probe.h"
+#include "supervisord/base/uuid.h"
 #include "tests/fakes/agent_rig.h"
 #include "tests/unit/check.h"
 
@@ -23,25 +24,28 @@ static void put(const char *root, const char *path, const char *text)
 static void put_host(const char *root)
 {
     put(root, "proc/sys/kernel/random/boot_id", "0f3c0000-aaaa-4bbb-8ccc-0123456789ab\n");
-    put(root, "proc/meminfo", "MemTotal:       65536000 kB\nMemFree: 1 kB\n"
-                              "MemAvailable:   32768000 kB\n");
+    put(root, "proc/meminfo",
+        "MemTotal:       65536000 kB\nMemFree: 1 kB\n"
+        "MemAvailable:   32768000 kB\n");
     put(root, "proc/stat", "cpu  1 2\ncpu0 1\ncpu1 1\ncpu2 1\nintr 5\n");
     put(root, "proc/loadavg", "1.25 0.10 0.05 1/100 1234\n");
     put(root, "proc/pressure/cpu", "some avg10=12.34 avg60=0.00 avg300=0.00 total=1\n");
     put(root, "proc/pressure/io", "garbage\n");
+    put(root, "uuid", "03000200-0400-0500-0006-000700080009\n");
 }
 
 START_TEST(a_host_is_read_from_its_files_and_the_unknown_stays_unknown)
 {
     char root[] = "/tmp/hf-host-XXXXXX", command[64];
     struct hf_report_host host;
+    uint64_t hardware;
 
     ck_assert_ptr_nonnull(mkdtemp(root));
-    probe_host(root, &host); /* nothing there at all */
+    probe_host(root, "/uuid", &host); /* nothing there at all */
     ck_assert_uint_eq(host.memory_mib, 0);
     ck_assert_uint_eq(host.psi_cpu_centi, UINT32_MAX);
     put_host(root);
-    probe_host(root, &host);
+    probe_host(root, "/uuid", &host);
     ck_assert_uint_eq(host.boot.id[0], 0x0f);
     ck_assert_uint_eq(host.boot.id[15], 0xab);
     ck_assert_uint_eq(host.memory_mib, 64000);
@@ -51,13 +55,17 @@ START_TEST(a_host_is_read_from_its_files_and_the_unknown_stays_unknown)
     ck_assert_uint_eq(host.psi_cpu_centi, 1234);
     ck_assert_uint_eq(host.psi_io_centi, UINT32_MAX);
     ck_assert_uint_eq(host.psi_memory_centi, UINT32_MAX);
+    ck_assert(hf_uuid_number("03000200-0400-0500-0006-000700080009", &hardware));
+    ck_assert_uint_eq(host.hardware, hardware);
     put(root, "proc/sys/kernel/random/boot_id", "0f3c\n");
     put(root, "proc/meminfo", "MemTotal: lots\n");
     put(root, "proc/loadavg", "\n");
-    probe_host(root, &host);
+    put(root, "uuid", "Not Specified\n");
+    probe_host(root, "/uuid", &host);
     ck_assert_uint_eq(host.boot.id[0], 0);
     ck_assert_uint_eq(host.memory_mib, 0);
     ck_assert_uint_eq(host.load_centi, 0);
+    ck_assert_uint_eq(host.hardware, 0);
     snprintf(command, sizeof command, "rm -r %s", root);
     ck_assert_int_eq(system(command), 0);
 }
@@ -65,7 +73,7 @@ END_TEST
 
 START_TEST(every_new_daemon_is_told_at_once)
 {
-    struct host host = {.sysroot = ""};
+    struct host host = {.sysroot = "", .uuid_path = PROBE_UUID_PATH};
     struct agent_rig rig;
     struct agent_setup setup;
     struct hf_report r;

@@ -38,6 +38,9 @@ START_TEST(what_matters_is_told_at_once_and_the_rest_is_not)
     s.boot.id[0] = 2;
     ck_assert_int_eq(after(s, 1), JUDGE_HOST_SIZE);
     s = calm;
+    s.hardware = 7;
+    ck_assert_int_eq(after(s, 1), JUDGE_HOST_SIZE);
+    s = calm;
     s.clock_synchronised = false;
     ck_assert_int_eq(after(s, 1), JUDGE_HOST_CLOCK);
     s = calm;
