@@ -36,13 +36,49 @@ static void get_members(struct hf_reader *r, struct link_frame *f)
         f->ring[i] = hf_get_u32(r);
 }
 
+static void put_paths(struct hf_writer *w, const struct link_facts *facts)
+{
+    HF_ASSERT(facts->paths_count <= LINK_PATHS_MAX);
+    hf_put_u8(w, facts->paths_count);
+    for (size_t i = 0; i < facts->paths_count; i++) {
+        hf_put_u32(w, facts->paths[i].nodeid);
+        hf_put_u8(w, facts->paths[i].enabled);
+        hf_put_u8(w, facts->paths[i].connected);
+    }
+}
+
+static void get_paths(struct hf_reader *r, struct link_facts *facts)
+{
+    facts->paths_count = hf_get_u8(r);
+    if (facts->paths_count > LINK_PATHS_MAX)
+        r->bad = true;
+    for (size_t i = 0; !r->bad && i < facts->paths_count; i++) {
+        struct link_path *path = &facts->paths[i];
+
+        path->nodeid = hf_get_u32(r);
+        path->enabled = hf_get_u8(r);
+        path->connected = hf_get_u8(r);
+        if ((path->connected & ~path->enabled) != 0)
+            r->bad = true;
+    }
+}
+
 static void put_facts(struct hf_writer *w, const struct link_facts *facts)
 {
     hf_put_u32(w, facts->nodeid);
     hf_put_u32(w, facts->token_ms);
     hf_put_u32(w, facts->consensus_ms);
     hf_put_u32(w, facts->expected_votes);
+    hf_put_u32(w, facts->node_votes);
+    hf_put_u32(w, facts->total_votes);
     hf_put_u8(w, (uint8_t)facts->quorate);
+    hf_put_u8(w, (uint8_t)facts->wait_for_all);
+    hf_put_u8(w, (uint8_t)facts->is_waiting);
+    hf_put_u32(w, facts->pauses.count);
+    hf_put_u32(w, facts->pauses.last_ms);
+    hf_put_u32(w, facts->pauses.worst_ms);
+    hf_put_u64(w, facts->pauses.last_at);
+    put_paths(w, facts);
     hf_put_str(w, facts->version);
     hf_put_str(w, facts->cipher);
     hf_put_str(w, facts->hash);
@@ -54,7 +90,16 @@ static void get_facts(struct hf_reader *r, struct link_facts *facts)
     facts->token_ms = hf_get_u32(r);
     facts->consensus_ms = hf_get_u32(r);
     facts->expected_votes = hf_get_u32(r);
+    facts->node_votes = hf_get_u32(r);
+    facts->total_votes = hf_get_u32(r);
     facts->quorate = (enum link_known)hf_get_enum(r, LINK_KNOWNS);
+    facts->wait_for_all = (enum link_known)hf_get_enum(r, LINK_KNOWNS);
+    facts->is_waiting = (enum link_known)hf_get_enum(r, LINK_KNOWNS);
+    facts->pauses.count = hf_get_u32(r);
+    facts->pauses.last_ms = hf_get_u32(r);
+    facts->pauses.worst_ms = hf_get_u32(r);
+    facts->pauses.last_at = hf_get_u64(r);
+    get_paths(r, facts);
     hf_get_str(r, facts->version, sizeof facts->version);
     hf_get_str(r, facts->cipher, sizeof facts->cipher);
     hf_get_str(r, facts->hash, sizeof facts->hash);

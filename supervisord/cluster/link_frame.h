@@ -14,6 +14,8 @@ enum {
     LINK_PEERS_MAX = 128, /* CPG's own limit of members in a group */
     LINK_RING_MAX = 384,  /* corosync's PROCESSOR_COUNT_MAX */
     LINK_TEXT_MAX = 63,
+    LINK_PATHS_MAX = 32, /* peers whose knet links are told: as many nodes as a file may list */
+    LINK_KNET_MAX = 8,   /* KNET_MAX_LINK */
     LINK_FRAME_MAX = HF_GROUP_MESSAGE_MAX + 64,
 };
 
@@ -28,12 +30,32 @@ enum link_frame_type {
 
 enum link_known { LINK_UNKNOWN = 0, LINK_NO, LINK_YES, LINK_KNOWNS };
 
+/* The network links to one other node, as knet's own pings see them: a hint, never a verdict. */
+struct link_path {
+    uint32_t nodeid;
+    uint8_t enabled, connected; /* bit per link; connected only where enabled */
+};
+
+/* Times in which corosync did not get to run for 0.8 x token: they come before false losses. */
+struct link_pauses {
+    uint32_t count;    /* that it remembers, 10 at most */
+    uint32_t last_ms;  /* how long the newest one took */
+    uint32_t worst_ms; /* of those that it remembers */
+    uint64_t last_at;  /* the newest one's stamp (corosync's clock): only for comparing */
+};
+
 struct link_facts { /* 0 and "" = not known */
     uint32_t nodeid;
     uint32_t token_ms, consensus_ms; /* as corosync runs with, not as its file says */
     uint32_t expected_votes;
-    enum link_known quorate;         /* votequorum's word: a local gate, never our quorum */
-    char version[LINK_TEXT_MAX + 1]; /* of the corosync program: "3.1.7" */
+    uint32_t node_votes, total_votes; /* this node's own; of all that are there */
+    enum link_known quorate;          /* votequorum's word: a local gate, never our quorum */
+    enum link_known wait_for_all;     /* configured */
+    enum link_known is_waiting;       /* not quorate until all nodes were there once */
+    struct link_pauses pauses;
+    uint8_t paths_count;
+    struct link_path paths[LINK_PATHS_MAX]; /* without this node, in nodelist order */
+    char version[LINK_TEXT_MAX + 1];        /* of the corosync program: "3.1.7" */
     char cipher[LINK_TEXT_MAX + 1], hash[LINK_TEXT_MAX + 1]; /* "none" is known, and bad */
 };
 

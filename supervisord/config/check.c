@@ -70,6 +70,61 @@ static enum hf_code check_timing(const struct config_draft *draft, struct hf_err
                        mute_text, beat_text, CONFIG_BEATS_MUTE);
 }
 
+/* ---- the watchdog ---- */
+
+/* Waiting less than it takes a watchdog to fire means starting a VM that still runs elsewhere. */
+static enum hf_code check_safe_time(const struct config_draft *draft, struct hf_err *err)
+{
+    const struct hf_config *config = draft->config;
+    const struct hf_watchdog_conf *w = &config->watchdog;
+    uint32_t wanted = config->group.policy.safe_time_ms;
+    uint32_t least = hf_safe_time_ms(w->lease_ms, w->timeout_ms);
+    char wanted_text[24], least_text[24], lease_text[24], timeout_text[24];
+
+    if (wanted == 0 || wanted >= least)
+        return HF_OK;
+    hf_str_from_ms(wanted, wanted_text);
+    hf_str_from_ms(least, least_text);
+    hf_str_from_ms(w->lease_ms, lease_text);
+    hf_str_from_ms(w->timeout_ms, timeout_text);
+    return config_fail(draft, draft->watchdog_given[slot_of(CONFIG_WATCHDOG, "safe_time")], err,
+                       "safe_time %s: lease %s + 2 x timeout %s + 1 %% + 1s = %s at least",
+                       wanted_text, lease_text, timeout_text, least_text);
+}
+
+static enum hf_code check_watchdog(const struct config_draft *draft, struct hf_err *err)
+{
+    const struct hf_config *config = draft->config;
+    struct config_place lease = draft->watchdog_given[slot_of(CONFIG_WATCHDOG, "lease")];
+    struct config_place use = draft->watchdog_given[slot_of(CONFIG_WATCHDOG, "use")];
+    char lease_text[24], beat_text[24];
+
+    /* Without a watchdog the lease does nothing: a slow beat is then nobody's mistake. */
+    if (!config->watchdog.is_used ||
+        config->watchdog.lease_ms >= CONFIG_BEATS_LEASE * config->beat_ms)
+        return check_safe_time(draft, err);
+    hf_str_from_ms(config->watchdog.lease_ms, lease_text);
+    hf_str_from_ms(config->beat_ms, beat_text);
+    return config_fail(draft, is_given(lease) ? lease : use, err,
+                       "'lease' is %s with a 'beat' of %s: at least %d beats, or one lost message "
+                       "stops a node's VMs",
+                       lease_text, beat_text, CONFIG_BEATS_LEASE);
+}
+
+/* What is written stays in watchdog.nodes, for printing; the engine gets what counts. */
+static void resolve_watchdog(const struct config_draft *draft)
+{
+    struct hf_config *config = draft->config;
+
+    for (uint8_t i = 0; i < config->group.nodes_count; i++) {
+        struct hf_node_def *def = &config->group.nodes[i];
+
+        if (def->has_watchdog)
+            config->watchdog.nodes |= hf_bit((hf_node){i});
+        def->has_watchdog = def->has_watchdog && config->watchdog.is_used;
+    }
+}
+
 static enum hf_code check_ids(const struct config_draft *draft, struct hf_err *err)
 {
     unsigned id = slot_of(CONFIG_NODE, "id");
@@ -239,10 +294,19 @@ static enum hf_code resolve_all(const struct config_draft *draft, struct hf_err 
 enum hf_code config_check(struct config_draft *draft, struct hf_err *err)
 {
     if (check_whole(draft, err) != HF_OK || check_timing(draft, err) != HF_OK ||
-        check_ids(draft, err) != HF_OK)
+        check_watchdog(draft, err) != HF_OK || check_ids(draft, err) != HF_OK)
         return err->code;
     sort_devices(draft);
     if (check_devices(draft, err) != HF_OK || resolve_all(draft, err) != HF_OK)
         return err->code;
+    resolve_watchdog(draft);
     return HF_OK;
+}
+
+bool config_can_prove_dead(const struct hf_config *config, hf_node node)
+{
+    const struct hf_node_def *def = &config->group.nodes[node.ix];
+
+    HF_ASSERT(node.ix < config->group.nodes_count);
+    return def->fence_levels > 0 || def->has_watchdog;
 }

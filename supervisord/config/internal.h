@@ -12,11 +12,12 @@
 #include "supervisord/config/config.h"
 
 enum {
-    CONFIG_LINE_MAX = 512, /* longest canonical line is a parameter: 8 + 31 + 2 + 255 */
-    CONFIG_DEPTH_MAX = 2,  /* fence_device, params */
-    CONFIG_KEYS_MAX = 16,  /* of one section */
-    CONFIG_BEATS_MUTE = 3, /* one lost and one late beat must not make a member mute */
-    CONFIG_QUOTE_MAX = 80, /* room for a quoted word in a message */
+    CONFIG_LINE_MAX = 512,  /* longest canonical line is a parameter: 8 + 31 + 2 + 255 */
+    CONFIG_DEPTH_MAX = 2,   /* fence_device, params */
+    CONFIG_KEYS_MAX = 24,   /* of one section */
+    CONFIG_BEATS_MUTE = 3,  /* one lost and one late beat must not make a member mute */
+    CONFIG_BEATS_LEASE = 3, /* nor may they end a lease: its end kills VMs */
+    CONFIG_QUOTE_MAX = 80,  /* room for a quoted word in a message */
 };
 
 /* 1-based; columns count bytes, as compilers do. */
@@ -30,6 +31,7 @@ enum config_section_id {
     CONFIG_TOP = 0, /* outside every section: holds sections, no keys */
     CONFIG_CLUSTER,
     CONFIG_TIMING,
+    CONFIG_WATCHDOG,
     CONFIG_NODE,
     CONFIG_DEVICE,
     CONFIG_PARAMS,
@@ -45,13 +47,18 @@ struct config_section {
 };
 
 enum config_type {
-    CONFIG_NAME,      /* char[HF_NAME_MAX + 1] */
-    CONFIG_AGENT,     /* char[HF_NAME_MAX + 1], fence_... */
-    CONFIG_NUMBER,    /* uint32_t */
-    CONFIG_MEMORY,    /* uint32_t, MiB */
-    CONFIG_DURATION,  /* uint32_t, milliseconds */
-    CONFIG_DURATIONS, /* uint32_t[HF_BACKOFFS_MAX], milliseconds, and a count */
-    CONFIG_DEVICES,   /* struct config_refs */
+    CONFIG_NAME,        /* char[HF_NAME_MAX + 1] */
+    CONFIG_AGENT,       /* char[HF_NAME_MAX + 1], fence_... */
+    CONFIG_NUMBER,      /* uint32_t */
+    CONFIG_MEMORY,      /* uint32_t, MiB */
+    CONFIG_BYTE,        /* uint8_t */
+    CONFIG_DURATION,    /* uint32_t, milliseconds */
+    CONFIG_SECONDS,     /* uint32_t, milliseconds, but whole seconds: all that a driver takes */
+    CONFIG_COMPUTED,    /* uint32_t, milliseconds; 0 = "computed" */
+    CONFIG_YES_NO,      /* bool */
+    CONFIG_DEVICE_PATH, /* char[HF_DEVICE_PATH_MAX + 1], /dev/... */
+    CONFIG_DURATIONS,   /* uint32_t[HF_BACKOFFS_MAX], milliseconds, and a count */
+    CONFIG_DEVICES,     /* struct config_refs */
 };
 
 struct config_key {
@@ -100,8 +107,9 @@ struct config_node {
 struct config_draft {
     const char *file; /* for messages */
     struct hf_config *config;
-    struct config_place cluster, timing; /* line 0 = not given */
+    struct config_place cluster, timing, watchdog; /* line 0 = not given */
     struct config_place timing_given[CONFIG_KEYS_MAX];
+    struct config_place watchdog_given[CONFIG_KEYS_MAX];
     struct config_node node[HF_NODES_MAX];
     struct config_place device[HF_DEVICES_MAX];
 };

@@ -175,6 +175,10 @@ static enum hf_code open_record(struct parser *p, struct open_section *opened, s
         opened->record = p->draft.config;
         opened->given = p->draft.timing_given;
         return open_once(p, opened->id, &p->draft.timing, err);
+    case CONFIG_WATCHDOG:
+        opened->record = p->draft.config;
+        opened->given = p->draft.watchdog_given;
+        return open_once(p, opened->id, &p->draft.watchdog, err);
     case CONFIG_NODE:
         return open_node(p, opened, err);
     case CONFIG_DEVICE:
@@ -433,17 +437,24 @@ static enum hf_code digest_fill(struct hf_config *config, struct hf_err *err)
     return HF_OK;
 }
 
-/* A file without `timing` has all its defaults. */
-static enum hf_code timing_default(struct parser *p, struct hf_err *err)
+/* A file without such a section has all its defaults. */
+static enum hf_code section_default(struct parser *p, enum config_section_id id,
+                                    struct config_place given_at, struct config_place *given,
+                                    struct hf_err *err)
 {
-    const struct open_section timing = {
-        .id = CONFIG_TIMING,
-        .place = {1, 1},
-        .record = p->draft.config,
-        .given = p->draft.timing_given,
-    };
+    const struct open_section section = {
+        .id = id, .place = {1, 1}, .record = p->draft.config, .given = given};
 
-    return is_given(p->draft.timing) ? HF_OK : fill_defaults(p, &timing, err);
+    return is_given(given_at) ? HF_OK : fill_defaults(p, &section, err);
+}
+
+static enum hf_code sections_default(struct parser *p, struct hf_err *err)
+{
+    struct config_draft *draft = &p->draft;
+
+    if (section_default(p, CONFIG_TIMING, draft->timing, draft->timing_given, err) != HF_OK)
+        return err->code;
+    return section_default(p, CONFIG_WATCHDOG, draft->watchdog, draft->watchdog_given, err);
 }
 
 static enum hf_code text_read(const char *file, const char *text, size_t len,
@@ -457,7 +468,7 @@ static enum hf_code text_read(const char *file, const char *text, size_t len,
     if (len > HF_CONFIG_TEXT_MAX)
         return config_fail(&p.draft, (struct config_place){1, 1}, err,
                            "the file is larger than %d bytes", HF_CONFIG_TEXT_MAX);
-    if (lines_read(&p, text, len, err) != HF_OK || timing_default(&p, err) != HF_OK ||
+    if (lines_read(&p, text, len, err) != HF_OK || sections_default(&p, err) != HF_OK ||
         config_check(&p.draft, err) != HF_OK)
         return err->code;
     return digest_fill(config, err);

@@ -55,6 +55,7 @@ static void node_record(const struct hf_config *config, unsigned ix, struct conf
 
     memset(node, 0, sizeof *node);
     node->def = config->group.nodes[ix];
+    node->def.has_watchdog = hf_nodes_has(config->watchdog.nodes, (hf_node){(uint8_t)ix});
     for (unsigned i = 0; i < plan->levels_count && i < HF_FENCE_LEVELS_MAX; i++) {
         const struct hf_fence_level *level = &plan->level[i];
 
@@ -91,6 +92,9 @@ size_t config_print(const struct hf_config *config, char *out, size_t cap)
     emit(&p, "}\n");
     emit_open(&p, CONFIG_TIMING, "");
     emit_keys(&p, CONFIG_TIMING, config);
+    emit(&p, "}\n");
+    emit_open(&p, CONFIG_WATCHDOG, "");
+    emit_keys(&p, CONFIG_WATCHDOG, config);
     emit(&p, "}\n");
     for (unsigned i = 0; i < config->group.nodes_count && i < HF_NODES_MAX; i++) {
         node_record(config, i, &node);

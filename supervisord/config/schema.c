@@ -10,6 +10,8 @@ const struct config_section config_sections[CONFIG_SECTIONS] = {
     [CONFIG_TOP] = {"", CONFIG_TOP, false, false, "the file"},
     [CONFIG_CLUSTER] = {"cluster", CONFIG_TOP, false, false, "the group as a whole"},
     [CONFIG_TIMING] = {"timing", CONFIG_TOP, false, false, "how long things may take"},
+    [CONFIG_WATCHDOG] = {"watchdog", CONFIG_TOP, false, false,
+                         "whether and how a node resets itself when it is cut off"},
     [CONFIG_NODE] = {"node", CONFIG_TOP, true, false, "one host; the order of nodes counts"},
     [CONFIG_DEVICE] = {"fence_device", CONFIG_TOP, true, false,
                        "one plug, BMC or port that can switch one node off"},
@@ -17,14 +19,15 @@ const struct config_section config_sections[CONFIG_SECTIONS] = {
                        "what the fence agent is told besides action and credentials"},
 };
 
-#define SECOND         1000u
-#define MINUTE         (60u * SECOND)
-#define HOUR           (60u * MINUTE)
-#define DAY            (24u * HOUR)
+#define SECOND          1000u
+#define MINUTE          (60u * SECOND)
+#define HOUR            (60u * MINUTE)
+#define DAY             (24u * HOUR)
 
-#define POLICY(field)  offsetof(struct hf_config, group.policy.field)
-#define IN_NODE(field) offsetof(struct config_node, field)
-#define LEVEL(ix)      (offsetof(struct config_node, level) + (ix) * sizeof(struct config_refs))
+#define POLICY(field)   offsetof(struct hf_config, group.policy.field)
+#define WATCHDOG(field) offsetof(struct hf_config, watchdog.field)
+#define IN_NODE(field)  offsetof(struct config_node, field)
+#define LEVEL(ix)       (offsetof(struct config_node, level) + (ix) * sizeof(struct config_refs))
 
 /* In canonical order. Defaults go through the same reader as what people write. */
 const struct config_key config_keys[] = {
@@ -60,11 +63,39 @@ const struct config_key config_keys[] = {
     {CONFIG_TIMING, "restart_backoff", CONFIG_DURATIONS, 0, 1 * HOUR, "0s, 2s, 10s, 30s, 2min",
      POLICY(restart_backoff_ms), POLICY(restart_backoff_count),
      "pauses before a failed VM is started again; the last one repeats"},
+    {CONFIG_TIMING, "hold_max", CONFIG_DURATION, 1 * SECOND, 1 * HOUR, "60s", POLICY(hold_max_ms),
+     0, "longest announced absence of a node's daemon or corosync; its VMs run on"},
+    {CONFIG_TIMING, "settle", CONFIG_DURATION, 1 * SECOND, 1 * HOUR, "10s", POLICY(settle_ms), 0,
+     "a node that came back again must stay for so long before it gets VMs"},
+    {CONFIG_TIMING, "flap_window", CONFIG_DURATION, 1 * MINUTE, 1 * DAY, "10min",
+     POLICY(flap_window_ms), 0, "a node that stayed for so long has its earlier returns forgotten"},
+    {CONFIG_TIMING, "returns_max", CONFIG_BYTE, 2, 255, "4", POLICY(returns_max), 0,
+     "so many returns in a row, and a node gets no VMs until a person says so"},
+    {CONFIG_TIMING, "storm_fences", CONFIG_BYTE, 1, 255, "3", POLICY(storm_fences), 0,
+     "nodes fenced within storm_window, then none more without a person"},
+    {CONFIG_TIMING, "storm_window", CONFIG_DURATION, 1 * MINUTE, 1 * DAY, "10min",
+     POLICY(storm_window_ms), 0, "see storm_fences"},
+
+    {CONFIG_WATCHDOG, "use", CONFIG_YES_NO, 0, 1, "no", WATCHDOG(is_used), 0,
+     "yes: nodes with VMs arm a watchdog, and its time proves them dead"},
+    {CONFIG_WATCHDOG, "device", CONFIG_DEVICE_PATH, 1, HF_DEVICE_PATH_MAX, "/dev/watchdog",
+     WATCHDOG(device), 0, "the watchdog device of every node"},
+    /* Longer than a minute nobody waits for; drivers count in seconds. */
+    {CONFIG_WATCHDOG, "timeout", CONFIG_SECONDS, 1 * SECOND, 60 * SECOND, "5s",
+     WATCHDOG(timeout_ms), 0, "the device resets the node when it is not fed for so long"},
+    {CONFIG_WATCHDOG, "lease", CONFIG_DURATION, 1 * SECOND, 30 * SECOND, "3s", WATCHDOG(lease_ms),
+     0, "cut off for so long, a node stops its VMs and feeds no more; at least 3 beats"},
+    {CONFIG_WATCHDOG, "allow_softdog", CONFIG_YES_NO, 0, 1, "no", WATCHDOG(allow_softdog), 0,
+     "take the kernel's own timer, which a hung kernel takes down with it"},
+    {CONFIG_WATCHDOG, "safe_time", CONFIG_COMPUTED, 1 * SECOND, 1 * HOUR, "computed",
+     POLICY(safe_time_ms), 0, "wait for a lost node's watchdog; never less than computed"},
 
     {CONFIG_NODE, "id", CONFIG_NUMBER, 1, 65535, NULL, IN_NODE(def.nodeid), 0,
      "corosync's nodeid of this host"},
     {CONFIG_NODE, "reserve_memory", CONFIG_MEMORY, 64, 1024 * 1024, "2GiB",
      IN_NODE(def.reserve_mib), 0, "memory never given to VMs"},
+    {CONFIG_NODE, "watchdog", CONFIG_YES_NO, 0, 1, "yes", IN_NODE(def.has_watchdog), 0,
+     "this node arms its watchdog; counts only with `use: yes` in section watchdog"},
     {CONFIG_NODE, "fence_level_1", CONFIG_DEVICES, 1, HF_FENCE_DEVICES_MAX, "", LEVEL(0), 0,
      "tried first; all devices of a level must read off"},
     {CONFIG_NODE, "fence_level_2", CONFIG_DEVICES, 1, HF_FENCE_DEVICES_MAX, "", LEVEL(1), 0,

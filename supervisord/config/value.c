@@ -29,11 +29,17 @@ static enum hf_code fail_expected(const struct config_draft *draft, struct confi
 
 /* ---- numbers ---- */
 
+static bool is_duration(enum config_type type)
+{
+    return type == CONFIG_DURATION || type == CONFIG_DURATIONS || type == CONFIG_SECONDS ||
+           type == CONFIG_COMPUTED;
+}
+
 static void number_text(enum config_type type, uint32_t value, char out[32])
 {
     char duration[24];
 
-    if (type == CONFIG_DURATION || type == CONFIG_DURATIONS) {
+    if (is_duration(type)) {
         hf_str_from_ms(value, duration);
         (void)snprintf(out, 32, "%s", duration);
     } else if (type == CONFIG_MEMORY && value % 1024 == 0 && value > 0) {
@@ -68,18 +74,17 @@ static enum hf_code number_read(const struct config_draft *draft, const struct c
                                 const char *text, struct config_place place, uint32_t *out,
                                 struct hf_err *err)
 {
-    bool is_duration = key->type == CONFIG_DURATION || key->type == CONFIG_DURATIONS;
     char low[32], high[32], quoted[CONFIG_QUOTE_MAX];
     uint64_t value = 0;
     bool is_number;
 
-    if (is_duration)
+    if (is_duration(key->type))
         is_number = hf_str_to_ms(text, &value);
     else if (key->type == CONFIG_MEMORY)
         is_number = memory_from(text, &value);
     else
         is_number = hf_str_to_u64(text, UINT32_MAX, &value);
-    if (!is_number && is_duration)
+    if (!is_number && is_duration(key->type))
         return fail_expected(draft, place, key, text,
                              "a duration with its unit (ms, s, min or h), such as 500ms", err);
     if (!is_number && key->type == CONFIG_MEMORY)
@@ -93,8 +98,38 @@ static enum hf_code number_read(const struct config_draft *draft, const struct c
         return config_fail(draft, place, err, "%s for '%s' is out of range: %s to %s",
                            config_quote(text, quoted), key->name, low, high);
     }
+    if (key->type == CONFIG_SECONDS && value % 1000 != 0)
+        return fail_expected(draft, place, key, text, "whole seconds, such as 5s", err);
     *out = (uint32_t)value;
     return HF_OK;
+}
+
+static enum hf_code byte_read(const struct config_draft *draft, const struct config_key *key,
+                              const char *text, struct config_place place, uint8_t *out,
+                              struct hf_err *err)
+{
+    uint32_t number = 0;
+
+    if (number_read(draft, key, text, place, &number, err) != HF_OK)
+        return err->code;
+    *out = (uint8_t)number; /* key->high is 255 at most */
+    return HF_OK;
+}
+
+static enum hf_code computed_read(const struct config_draft *draft, const struct config_key *key,
+                                  const char *text, struct config_place place, uint32_t *out,
+                                  struct hf_err *err)
+{
+    uint64_t ignored;
+
+    if (strcmp(text, "computed") == 0) {
+        *out = 0;
+        return HF_OK;
+    }
+    if (!hf_str_to_ms(text, &ignored))
+        return fail_expected(draft, place, key, text,
+                             "'computed' or a duration with its unit, such as 20s", err);
+    return number_read(draft, key, text, place, out, err);
 }
 
 /* ---- words ---- */
@@ -118,6 +153,40 @@ static enum hf_code word_read(const struct config_draft *draft, const struct con
         return fail_expected(draft, place, key, text,
                              "a name: up to 63 of A-Z a-z 0-9 . _ -, first a letter or digit", err);
     (void)hf_str_copy(out, HF_NAME_MAX + 1, text);
+    return HF_OK;
+}
+
+static enum hf_code yes_no_read(const struct config_draft *draft, const struct config_key *key,
+                                const char *text, struct config_place place, bool *out,
+                                struct hf_err *err)
+{
+    bool is_yes = strcmp(text, "yes") == 0;
+
+    if (!is_yes && strcmp(text, "no") != 0)
+        return fail_expected(draft, place, key, text, "yes or no", err);
+    *out = is_yes;
+    return HF_OK;
+}
+
+/* A node of the kernel's: no way out of /dev, and nothing that a log or a shell could trip over. */
+static bool is_device_path(const char *text)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/";
+    size_t len = strlen(text);
+
+    return strncmp(text, "/dev/", 5) == 0 && len > 5 && len <= HF_DEVICE_PATH_MAX &&
+           text[strspn(text, allowed)] == '\0' && strstr(text, "..") == NULL &&
+           strstr(text, "//") == NULL && text[len - 1] != '/';
+}
+
+static enum hf_code device_path_read(const struct config_draft *draft, const struct config_key *key,
+                                     const char *text, struct config_place place,
+                                     char out[HF_DEVICE_PATH_MAX + 1], struct hf_err *err)
+{
+    if (!is_device_path(text))
+        return fail_expected(draft, place, key, text, "a device, such as /dev/watchdog0", err);
+    (void)hf_str_copy(out, HF_DEVICE_PATH_MAX + 1, text);
     return HF_OK;
 }
 
@@ -200,7 +269,16 @@ enum hf_code config_value_read(const struct config_draft *draft, const struct co
     case CONFIG_NUMBER:
     case CONFIG_MEMORY:
     case CONFIG_DURATION:
+    case CONFIG_SECONDS:
         return number_read(draft, key, text, place, field(record, key->at), err);
+    case CONFIG_BYTE:
+        return byte_read(draft, key, text, place, field(record, key->at), err);
+    case CONFIG_COMPUTED:
+        return computed_read(draft, key, text, place, field(record, key->at), err);
+    case CONFIG_YES_NO:
+        return yes_no_read(draft, key, text, place, field(record, key->at), err);
+    case CONFIG_DEVICE_PATH:
+        return device_path_read(draft, key, text, place, field(record, key->at), err);
     case CONFIG_DURATIONS:
     case CONFIG_DEVICES:
         return list_read(draft, key, text, place, record, err);
@@ -242,19 +320,32 @@ static void devices_print(const struct config_key *key, const void *record,
 void config_value_print(const struct config_key *key, const void *record,
                         char out[CONFIG_LINE_MAX + 1])
 {
+    const void *at = field_const(record, key->at);
+    uint32_t number = 0;
     char text[32];
 
     out[0] = '\0';
     switch (key->type) {
     case CONFIG_NAME:
     case CONFIG_AGENT:
-        append(out, field_const(record, key->at));
+    case CONFIG_DEVICE_PATH:
+        append(out, at);
+        break;
+    case CONFIG_YES_NO:
+        append(out, *(const bool *)at ? "yes" : "no");
+        break;
+    case CONFIG_BYTE:
+        number_text(key->type, *(const uint8_t *)at, text);
+        append(out, text);
         break;
     case CONFIG_NUMBER:
     case CONFIG_MEMORY:
     case CONFIG_DURATION:
-        number_text(key->type, *(const uint32_t *)field_const(record, key->at), text);
-        append(out, text);
+    case CONFIG_SECONDS:
+    case CONFIG_COMPUTED:
+        number = *(const uint32_t *)at;
+        number_text(key->type, number, text);
+        append(out, key->type == CONFIG_COMPUTED && number == 0 ? "computed" : text);
         break;
     case CONFIG_DURATIONS:
         durations_print(key, record, out);

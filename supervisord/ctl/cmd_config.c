@@ -2,6 +2,7 @@
 
 #include "supervisord/base/digest.h"
 #include "supervisord/config/config.h"
+#include "supervisord/ctl/cmd_corosync.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,27 +33,93 @@ static struct hf_config *load(const struct cmd *cmd)
     return NULL;
 }
 
-int cmd_config_check(const struct cmd *cmd)
+/* What is allowed and still needs a thought. */
+static json_t *warnings_json(const struct hf_config *config)
 {
-    struct hf_config *config = load(cmd);
-    char hex[65];
+    json_t *warnings = json_array();
 
-    if (config == NULL)
-        return HF_CTL_USAGE;
+    for (uint8_t i = 0; i < config->group.nodes_count; i++)
+        if (!config_can_prove_dead(config, (hf_node){i}))
+            (void)json_array_append_new(
+                warnings, json_sprintf("node '%s' cannot be fenced: nothing that runs there is "
+                                       "ever restarted elsewhere (no fence level, no watchdog)",
+                                       config->group.nodes[i].name));
+    return warnings;
+}
+
+/* Which corosync.conf, and the running corosync with it; NULL: neither. Another cluster file than
+ * the installed one may be meant for other hosts. */
+static const char *corosync_file(const struct cmd *cmd)
+{
+    if (cmd->corosync != NULL)
+        return strcmp(cmd->corosync, "no") != 0 ? cmd->corosync : NULL;
+    return strcmp(file_of(cmd), CMD_FILE) == 0 ? COROSYNC_FILE : NULL;
+}
+
+static void print_check(const struct cmd *cmd, const struct hf_config *config,
+                        const struct cmd_corosync *look)
+{
+    json_t *warnings = warnings_json(config), *warning;
+    char hex[65];
+    size_t i;
+
     hf_digest_hex(&config->group.config, hex);
     if (cmd->is_json) {
-        json_t *answer = json_pack("{s:i, s:s, s:b, s:s, s:i, s:s}", "version", 1, "file",
-                                   file_of(cmd), "good", 1, "group", config->group.name,
-                                   "nodes_count", config->group.nodes_count, "digest", hex);
+        json_t *answer =
+            json_pack("{s:i, s:s, s:b, s:s, s:i, s:s, s:O}", "version", 1, "file", file_of(cmd),
+                      "good", 1, "group", config->group.name, "nodes_count",
+                      config->group.nodes_count, "digest", hex, "warnings", warnings);
 
+        if (look != NULL)
+            (void)json_object_set_new(answer, "corosync", cmd_corosync_json(look));
         cmd_print_json(answer);
         json_decref(answer);
     } else {
         (void)printf("%s is good: group %s, %d nodes, digest %.12s\n", file_of(cmd),
                      config->group.name, config->group.nodes_count, hex);
+        json_array_foreach(warnings, i, warning)(void)
+            printf("warning: %s\n", json_string_value(warning));
+        if (look != NULL)
+            cmd_corosync_print(look);
     }
+    json_decref(warnings);
+}
+
+/* *look stays NULL when corosync is not asked about. The exit code. */
+static int look_at_corosync(const struct cmd *cmd, const struct hf_config *config,
+                            struct cmd_corosync **look)
+{
+    const char *path = corosync_file(cmd);
+    struct hf_err err = {HF_OK, "out of memory"};
+
+    *look = NULL;
+    if (path == NULL)
+        return HF_CTL_OK;
+    *look = malloc(sizeof **look);
+    if (*look != NULL && cmd_corosync_look(path, config, *look, &err)) {
+        if (!(*look)->has_file && cmd->corosync != NULL)
+            return HF_CTL_USAGE; /* asked for by name */
+        return cmd_corosync_is_bad(*look) ? HF_CTL_REFUSED : HF_CTL_OK;
+    }
+    (void)fprintf(stderr, "%s\n", err.text);
+    free(*look);
+    *look = NULL;
+    return HF_CTL_USAGE;
+}
+
+int cmd_config_check(const struct cmd *cmd)
+{
+    struct hf_config *config = load(cmd);
+    struct cmd_corosync *look;
+    int code;
+
+    if (config == NULL)
+        return HF_CTL_USAGE;
+    code = look_at_corosync(cmd, config, &look);
+    print_check(cmd, config, look);
+    free(look);
     free(config);
-    return HF_CTL_OK;
+    return code;
 }
 
 static int show_file(const struct cmd *cmd)

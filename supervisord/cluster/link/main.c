@@ -1,4 +1,5 @@
-/* main.c - holdfast-link: the only client of corosync. argv[1]: the socket to holdfastd, argv[2]:
+/* main.c - holdfast-link: the only client of corosync. `--facts`: print what can be known of it and
+ * end. Otherwise argv[1]: the socket to holdfastd, argv[2]:
  * the group's name. It carries bytes and memberships and understands neither. It may hang in a
  * corosync call: holdfastd then kills it. It ends with the socket, and when corosync is gone. */
 #include "supervisord/base/clock.h"
@@ -326,9 +327,12 @@ int main(int argc, char **argv)
     uint64_t fd;
     int flags;
 
+    if (argc == 2 && strcmp(argv[1], "--facts") == 0)
+        return facts_print();
     if (argc != 3 || !hf_str_to_u64(argv[1], 65535, &fd) || strlen(argv[2]) == 0 ||
         strlen(argv[2]) >= CPG_MAX_NAME_LENGTH) {
-        fprintf(stderr, "usage: holdfast-link FD GROUP (started by holdfastd)\n");
+        fprintf(stderr, "usage: holdfast-link FD GROUP (started by holdfastd)\n"
+                        "       holdfast-link --facts (started by holdfast)\n");
         return 2;
     }
     flags = fcntl((int)fd, F_GETFL);

@@ -3,20 +3,9 @@
 #include "supervisord/base/clock.h"
 #include "supervisord/cluster/link.h"
 #include "supervisord/wire/group.h"
-#include "tests/unit/check.h"
+#include "tests/unit/supervisord/a_corosync.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <net/if.h>
 #include <poll.h>
-#include <sched.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mount.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 struct seen {
     unsigned members, delivered, facts, apart;
@@ -191,68 +180,10 @@ static const char config[] =
     "system {\n    state_dir: /run\n}\n"
     "logging {\n    to_stderr: no\n    to_syslog: no\n}\n";
 
-static void put_file(const char *path, const void *bytes, size_t len, mode_t mode)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, bytes, len), (ssize_t)len);
-    close(fd);
-}
-
-static bool own_name_spaces(void)
-{
-    struct ifreq lo = {.ifr_name = "lo"};
-    bool is_up;
-    int fd;
-
-    if (unshare(CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC) != 0 ||
-        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-        mount("tmpfs", "/run", "tmpfs", 0, "size=64m") != 0 ||
-        mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=256m") != 0)
-        return false;
-    (void)mkdir("/var/lib/corosync", 0700);
-    (void)mount("tmpfs", "/var/lib/corosync", "tmpfs", 0, "size=8m");
-    fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return false;
-    is_up = ioctl(fd, SIOCGIFFLAGS, &lo) == 0;
-    lo.ifr_flags |= IFF_UP;
-    is_up = is_up && ioctl(fd, SIOCSIFFLAGS, &lo) == 0;
-    close(fd);
-    return is_up;
-}
-
 static pid_t start_corosync(void)
 {
-    uint8_t key[256];
-    pid_t pid;
-
-    memset(key, 0x5a, sizeof key);
-    put_file("/run/corosync.key", key, sizeof key, 0400);
     put_file("/run/corosync.conf", config, sizeof config - 1, 0600);
-    pid = fork();
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0) {
-        execl("/usr/sbin/corosync", "corosync", "-f", "-c", "/run/corosync.conf", (char *)NULL);
-        _exit(127);
-    }
-    return pid;
-}
-
-static bool link_program(char path[512])
-{
-    ssize_t len = readlink("/proc/self/exe", path, 400);
-    char *slash;
-
-    if (len <= 0)
-        return false;
-    path[len] = '\0';
-    slash = strstr(path, "/unit/");
-    if (slash == NULL)
-        return false;
-    strcpy(slash, "/bin/holdfast-link");
-    return access(path, X_OK) == 0;
+    return start_corosync_with("/run/corosync.conf");
 }
 
 static size_t sealed_message(uint64_t number, uint8_t bytes[200])
@@ -268,16 +199,11 @@ static size_t sealed_message(uint64_t number, uint8_t bytes[200])
 
 static bool skipped(char path[512])
 {
-    if (geteuid() != 0 || access("/usr/sbin/corosync", X_OK) != 0 || !link_program(path)) {
-        fprintf(stderr, "SKIPPED, NOT TESTED: link with corosync (needs root, corosync and a built "
-                        "holdfast-link)\n");
+    if (!built_program("holdfast-link", path)) {
+        fprintf(stderr, "SKIPPED, NOT TESTED: link with corosync (holdfast-link is not built)\n");
         return true;
     }
-    if (!own_name_spaces()) {
-        fprintf(stderr, "SKIPPED, NOT TESTED: link with corosync (no name spaces here)\n");
-        return true;
-    }
-    return false;
+    return has_no_corosync("link with corosync");
 }
 
 START_TEST(the_real_link_joins_tells_and_delivers)
@@ -319,21 +245,25 @@ START_TEST(the_real_link_joins_tells_and_delivers)
     ck_assert_uint_eq(seen.last_facts.nodeid, 7);
     ck_assert_uint_eq(seen.last_facts.token_ms, 1000);
     ck_assert_uint_eq(seen.last_facts.expected_votes, 1);
+    ck_assert_uint_eq(seen.last_facts.node_votes, 1);
+    ck_assert_uint_eq(seen.last_facts.total_votes, 1);
+    ck_assert_int_eq((int)seen.last_facts.wait_for_all, LINK_NO);
+    ck_assert_int_eq((int)seen.last_facts.is_waiting, LINK_NO);
+    ck_assert_uint_eq(seen.last_facts.paths_count, 0);
+    ck_assert_uint_eq(seen.last_facts.pauses.count, 0);
     ck_assert_int_eq((int)seen.last_facts.quorate, LINK_YES);
     ck_assert_str_eq(seen.last_facts.cipher, "aes256");
     ck_assert_str_eq(seen.last_facts.hash, "sha256");
     ck_assert_msg(strncmp(seen.last_facts.version, "3.", 2) == 0, "%s", seen.last_facts.version);
 
     apart = seen.apart;
-    ck_assert_int_eq(kill(corosync, SIGKILL), 0);
-    ck_assert_int_eq(waitpid(corosync, NULL, 0), corosync);
+    kill_corosync(corosync);
     ck_assert(wait_for(&seen.apart, apart + 1));
     ck_assert_ptr_nonnull(strstr(seen.why, "corosync: "));
     seen.members = 0;
     corosync = start_corosync();
     ck_assert_msg(wait_for(&seen.members, 1), "did not come back: %s", seen.why);
-    ck_assert_int_eq(kill(corosync, SIGKILL), 0);
-    ck_assert_int_eq(waitpid(corosync, NULL, 0), corosync);
+    kill_corosync(corosync);
     link_close(&l);
 }
 END_TEST
@@ -364,8 +294,67 @@ START_TEST(a_stopped_corosync_makes_the_link_hang_and_be_abandoned_never_us)
     l.retry_at = hf_clock_now(); /* the stall above was told, not waited for */
     ck_assert_int_eq(kill(corosync, SIGCONT), 0);
     ck_assert_msg(wait_for(&seen.members, 1), "did not come back: %s", seen.why);
-    ck_assert_int_eq(kill(corosync, SIGKILL), 0);
-    ck_assert_int_eq(waitpid(corosync, NULL, 0), corosync);
+    kill_corosync(corosync);
+    link_close(&l);
+}
+END_TEST
+
+/* A second node that is never there, on two links, and wait_for_all. */
+static const char pair_config[] =
+    "totem {\n    version: 2\n    cluster_name: unit\n    transport: knet\n"
+    "    token: 500\n    secauth: on\n    keyfile: " A_COROSYNC_KEY "\n}\n"
+    "nodelist {\n"
+    "    node {\n        ring0_addr: 127.0.0.1\n        ring1_addr: 127.0.1.1\n"
+    "        name: n1\n        nodeid: 7\n    }\n"
+    "    node {\n        ring0_addr: 127.0.0.2\n        ring1_addr: 127.0.1.2\n"
+    "        name: n2\n        nodeid: 9\n    }\n}\n"
+    "quorum {\n    provider: corosync_votequorum\n    wait_for_all: 1\n}\n"
+    "system {\n    state_dir: /run\n}\n"
+    "logging {\n    to_stderr: no\n    to_syslog: no\n}\n";
+
+static bool wait_for_a_pause(void)
+{
+    hf_time end = hf_time_add_ms(hf_clock_now(), 12000);
+
+    while (seen.last_facts.pauses.count == 0 && !hf_time_reached(hf_clock_now(), end))
+        (void)wait_for(&seen.facts, seen.facts + 1);
+    return seen.last_facts.pauses.count > 0;
+}
+
+START_TEST(links_waiting_and_pauses_are_facts)
+{
+    const struct link_facts *facts = &seen.last_facts;
+    char path[512];
+    pid_t corosync;
+
+    if (skipped(path))
+        return;
+    put_file("/run/corosync.conf", pair_config, sizeof pair_config - 1, 0600);
+    corosync = start_corosync_with("/run/corosync.conf");
+    open_link(path);
+    ck_assert_msg(wait_for(&seen.members, 1), "not joined: %s", seen.why);
+    ck_assert(wait_for(&seen.facts, 2));
+    ck_assert_uint_eq(facts->token_ms, 500);
+    ck_assert_str_eq(facts->cipher, "aes256");
+    ck_assert_str_eq(facts->hash, "sha256");
+    ck_assert_uint_eq(facts->expected_votes, 2);
+    ck_assert_int_eq((int)facts->quorate, LINK_NO);
+    ck_assert_int_eq((int)facts->wait_for_all, LINK_YES);
+    ck_assert_int_eq((int)facts->is_waiting, LINK_YES);
+    ck_assert_uint_eq(facts->paths_count, 1);
+    ck_assert_uint_eq(facts->paths[0].nodeid, 9);
+    ck_assert_uint_eq(facts->paths[0].enabled, 3);
+    ck_assert_uint_eq(facts->paths[0].connected, 0);
+    ck_assert_uint_eq(facts->pauses.count, 0);
+
+    ck_assert_int_eq(kill(corosync, SIGSTOP), 0);
+    (void)poll(NULL, 0, 900); /* the pause itself: nothing to wait for */
+    ck_assert_int_eq(kill(corosync, SIGCONT), 0);
+    ck_assert(wait_for_a_pause());
+    ck_assert_uint_ge(facts->pauses.last_ms, 400);
+    ck_assert_uint_ge(facts->pauses.worst_ms, facts->pauses.last_ms);
+    ck_assert_uint_ne(facts->pauses.last_at, 0);
+    kill_corosync(corosync);
     link_close(&l);
 }
 END_TEST
@@ -376,4 +365,5 @@ HF_TEST_MAIN("cluster/link", HF_CASE(a_program_that_is_not_there_is_tried_again_
              HF_CASE(a_child_that_says_nothing_is_abandoned),
              HF_CASE(multicasts_without_a_child_or_beyond_the_queue_are_counted_not_kept),
              HF_CASE(the_real_link_joins_tells_and_delivers),
-             HF_CASE(a_stopped_corosync_makes_the_link_hang_and_be_abandoned_never_us))
+             HF_CASE(a_stopped_corosync_makes_the_link_hang_and_be_abandoned_never_us),
+             HF_CASE(links_waiting_and_pauses_are_facts))

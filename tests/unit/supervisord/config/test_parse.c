@@ -10,10 +10,12 @@
 #define SMALL   CLUSTER NODE1 DEV_A                               /* 10 lines */
 #define PARAM(line)                                                                                \
     CLUSTER NODE1 "fence_device a {\n    agent: fence_x\n    params {\n        " line              \
-                  "\n    }\n}\n"                         /* line 11, column 9 */
-#define TIMING(line) SMALL "timing {\n    " line "\n}\n" /* line 12, column 5 */
-#define X64          "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-#define X63          "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+                  "\n    }\n}\n"                             /* line 11, column 9 */
+#define TIMING(line)   SMALL "timing {\n    " line "\n}\n"   /* line 12, column 5 */
+#define WATCHDOG(line) SMALL "watchdog {\n    " line "\n}\n" /* line 12, column 5 */
+#define X58            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define X64            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define X63            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
 static struct hf_config config;
 static struct hf_err err;
@@ -89,8 +91,8 @@ static const struct fault {
     {"cluster {\n    nme: x\n", ":2:5: unknown key 'nme' in section 'cluster' (did you mean "
                                 "'name'?)"},
     {"node n1 {\n    reserve: 1GiB\n", ":2:5: unknown key 'reserve' in section 'node n1' (known: "
-                                       "id, reserve_memory, fence_level_1, fence_level_2, "
-                                       "fence_level_3, fence_level_4)"},
+                                       "id, reserve_memory, watchdog, fence_level_1, "
+                                       "fence_level_2, fence_level_3, fence_level_4)"},
     {"cluster {\n    beat: 1s\n", ":2:5: unknown key 'beat' in section 'cluster' (it belongs in "
                                   "section 'timing')"},
     {"cluster {\n    name:\n", ":2:10: no value for 'name'"},
@@ -145,6 +147,46 @@ static const struct fault {
     {"node n1 {\n    fence_level_1: a b\n",
      ":2:20: bad value 'a b' for 'fence_level_1': expected a name: up to 63 of A-Z a-z 0-9 . _ -, "
      "first a letter or digit"},
+
+    {TIMING("storm_fences: 0"), ":12:19: '0' for 'storm_fences' is out of range: 1 to 255"},
+    {TIMING("storm_fences: 256"), ":12:19: '256' for 'storm_fences' is out of range: 1 to 255"},
+    {TIMING("returns_max: 1"), ":12:18: '1' for 'returns_max' is out of range: 2 to 255"},
+    {TIMING("hold_max: 2h"), ":12:15: '2h' for 'hold_max' is out of range: 1s to 1h"},
+    {"node n1 {\n    watchdog: true\n", ":2:15: bad value 'true' for 'watchdog': expected yes or "
+                                        "no"},
+
+    /* the watchdog */
+    {"watchdog x {\n", ":1:10: section 'watchdog' has no name: write 'watchdog {'"},
+    {WATCHDOG("use: maybe"), ":12:10: bad value 'maybe' for 'use': expected yes or no"},
+    {WATCHDOG("timeout: 1500ms"), ":12:14: bad value '1500ms' for 'timeout': expected whole "
+                                  "seconds, such as 5s"},
+    {WATCHDOG("timeout: 61s"), ":12:14: '61s' for 'timeout' is out of range: 1s to 1min"},
+    {WATCHDOG("timeout: 0s"), ":12:14: '0s' for 'timeout' is out of range: 1s to 1min"},
+    {WATCHDOG("lease: 31s"), ":12:12: '31s' for 'lease' is out of range: 1s to 30s"},
+    {WATCHDOG("device: watchdog"), ":12:13: bad value 'watchdog' for 'device': expected a device, "
+                                   "such as /dev/watchdog0"},
+    {WATCHDOG("device: /dev/../etc/passwd"),
+     ":12:13: bad value '/dev/../etc/passwd' for 'device': expected a device, such as "
+     "/dev/watchdog0"},
+    {WATCHDOG("device: /dev/a b"), ":12:13: bad value '/dev/a b' for 'device': expected a device, "
+                                   "such as /dev/watchdog0"},
+    {WATCHDOG("device: /dev/"), ":12:13: bad value '/dev/' for 'device': expected a device, such "
+                                "as /dev/watchdog0"},
+    {WATCHDOG("device: /dev/" X64), ":12:13: bad value '/dev/" X58 "...' for 'device': expected a "
+                                    "device, such as /dev/watchdog0"},
+    {WATCHDOG("safe_time: soon"), ":12:16: bad value 'soon' for 'safe_time': expected 'computed' "
+                                  "or a duration with its unit, such as 20s"},
+    {WATCHDOG("safe_time: 9s"),
+     ":12:16: safe_time 9s: lease 3s + 2 x timeout 5s + 1 % + 1s = 14130ms at least"},
+    {WATCHDOG("safe_time: 14129ms"),
+     ":12:16: safe_time 14129ms: lease 3s + 2 x timeout 5s + 1 % + 1s = 14130ms at least"},
+    {WATCHDOG("use: yes\n    lease: 1499ms"),
+     ":13:12: 'lease' is 1499ms with a 'beat' of 500ms: at least 3 beats, or one lost message "
+     "stops a node's VMs"},
+    {WATCHDOG("use: yes\n}\ntiming {\n    beat: 1001ms\n    mute_after: 5s"),
+     ":12:10: 'lease' is 3s with a 'beat' of 1001ms: at least 3 beats, or one lost message stops "
+     "a node's VMs"},
+    {WATCHDOG("}\nwatchdog {"), ":13:1: section 'watchdog' is given twice, first at line 11"},
 
     /* parameters */
     {PARAM("action: off"), ":11:9: parameter 'action' is refused: the action is Holdfast's own "
@@ -331,6 +373,43 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_uint_eq(policy->restart_backoff_count, 5);
     ck_assert_mem_eq(policy->restart_backoff_ms, backoff, sizeof backoff);
     ck_assert_uint_eq(config.group.nodes[0].reserve_mib, 2048);
+    ck_assert_uint_eq(policy->hold_max_ms, 60000);
+    ck_assert_uint_eq(policy->settle_ms, 10000);
+    ck_assert_uint_eq(policy->flap_window_ms, 600000);
+    ck_assert_uint_eq(policy->returns_max, 4);
+    ck_assert_uint_eq(policy->storm_fences, 3);
+    ck_assert_uint_eq(policy->storm_window_ms, 600000);
+    ck_assert_uint_eq(policy->safe_time_ms, 0);
+    ck_assert(!config.watchdog.is_used);
+    ck_assert(!config.watchdog.allow_softdog);
+    ck_assert_uint_eq(config.watchdog.timeout_ms, 5000);
+    ck_assert_uint_eq(config.watchdog.lease_ms, 3000);
+    ck_assert_str_eq(config.watchdog.device, "/dev/watchdog");
+}
+END_TEST
+
+START_TEST(the_watchdog_lands_where_it_belongs)
+{
+    ck_assert_int_eq(parse(SMALL "watchdog {\n use: yes\n device: /dev/watchdog1\n timeout: 8s\n"
+                                 " lease: 2500ms\n allow_softdog: yes\n safe_time: 19685ms\n}\n"
+                                 "node n2 {\n id: 2\n watchdog: no\n}\n"
+                                 "node n3 {\n id: 3\n watchdog: yes\n}\n"),
+                     HF_OK);
+    ck_assert(config.watchdog.is_used);
+    ck_assert(config.watchdog.allow_softdog);
+    ck_assert_str_eq(config.watchdog.device, "/dev/watchdog1");
+    ck_assert_uint_eq(config.watchdog.timeout_ms, 8000);
+    ck_assert_uint_eq(config.watchdog.lease_ms, 2500);
+    ck_assert_uint_eq(config.watchdog.nodes, 5);
+    /* 2500 + 16000, and 1 % of it (185), and 1000 */
+    ck_assert_uint_eq(config.group.policy.safe_time_ms, 19685);
+    ck_assert_uint_eq(config.group.policy.safe_time_ms, hf_safe_time_ms(2500, 8000));
+    ck_assert(config.group.nodes[0].has_watchdog);
+    ck_assert(!config.group.nodes[1].has_watchdog);
+    ck_assert(config.group.nodes[2].has_watchdog);
+    ck_assert(config_can_prove_dead(&config, (hf_node){0}));
+    ck_assert(!config_can_prove_dead(&config, (hf_node){1}));
+    ck_assert(config_can_prove_dead(&config, (hf_node){2}));
 }
 END_TEST
 
@@ -341,6 +420,8 @@ START_TEST(an_empty_timing_section_means_the_same_as_none)
     ck_assert_int_eq(parse(SMALL), HF_OK);
     without = config.group.config;
     ck_assert_int_eq(parse(SMALL "timing {\n}\n"), HF_OK);
+    ck_assert(hf_digest_equal(&config.group.config, &without));
+    ck_assert_int_eq(parse(SMALL "watchdog {\n}\n"), HF_OK);
     ck_assert(hf_digest_equal(&config.group.config, &without));
 }
 END_TEST
@@ -417,6 +498,9 @@ START_TEST(what_is_allowed)
         "\n# \xe4\xb8\x8a\xe6\xb5\xb7\n\n" SMALL "# no newline at the end",
         SMALL "node n2 {\n    id: 2\n}\n", /* an even number of nodes; one that cannot be fenced */
         PARAM("method: onoff"),
+        WATCHDOG("safe_time: 14130ms"),
+        WATCHDOG("use: yes\n    lease: 1500ms"),
+        WATCHDOG("lease: 1s"), /* unused */
         PARAM("systems-uri: /redfish/v1/Systems/1"),
         "cluster{\n    name:colo\n}\n" NODE1 DEV_A,
         "cluster\t{ \t\n\tname\t:\tcolo\t\n\t}\t\n" NODE1 DEV_A,
@@ -432,6 +516,7 @@ HF_TEST_MAIN("config/parse", HF_LOOP(every_fault_has_its_message, 0, FAULTS),
              HF_CASE(a_file_too_large_is_refused), HF_CASE(a_ninth_node_is_refused),
              HF_CASE(a_thirty_third_device_is_refused), HF_CASE(a_default_parameter_has_no_room),
              HF_CASE(the_first_error_wins), HF_CASE(defaults_are_those_of_the_manual),
+             HF_CASE(the_watchdog_lands_where_it_belongs),
              HF_CASE(an_empty_timing_section_means_the_same_as_none),
              HF_CASE(every_value_lands_where_it_belongs),
              HF_CASE(ipmilan_speaks_ipmi_2_unless_told_otherwise), HF_CASE(what_is_allowed))

@@ -46,11 +46,27 @@ static const char canonical[] = "cluster {\n"
                                 "    maintenance_max: 4h\n"
                                 "    fence_retry: 1s, 2s, 5s, 15s, 30s\n"
                                 "    restart_backoff: 0s, 2s, 10s, 30s, 2min\n"
+                                "    hold_max: 1min\n"
+                                "    settle: 10s\n"
+                                "    flap_window: 10min\n"
+                                "    returns_max: 4\n"
+                                "    storm_fences: 3\n"
+                                "    storm_window: 10min\n"
+                                "}\n"
+                                "\n"
+                                "watchdog {\n"
+                                "    use: yes\n"
+                                "    device: /dev/watchdog1\n"
+                                "    timeout: 10s\n"
+                                "    lease: 3s\n"
+                                "    allow_softdog: no\n"
+                                "    safe_time: computed\n"
                                 "}\n"
                                 "\n"
                                 "node n1 {\n"
                                 "    id: 1\n"
                                 "    reserve_memory: 2GiB\n"
+                                "    watchdog: yes\n"
                                 "    fence_level_1: bmc-n1\n"
                                 "    fence_level_2: pdu-b, pdu-a\n"
                                 "}\n"
@@ -58,6 +74,7 @@ static const char canonical[] = "cluster {\n"
                                 "node n2 {\n"
                                 "    id: 2\n"
                                 "    reserve_memory: 1536MiB\n"
+                                "    watchdog: no\n"
                                 "}\n"
                                 "\n"
                                 "fence_device bmc-n1 {\n"
@@ -87,7 +104,10 @@ static const char shuffled[] = "# ours\n"
                                " fence_level_1: bmc-n1\n id: 1\n reserve_memory: 2048MiB\n}\n"
                                "timing {\n beat: 500ms\n stable: 600s\n}\n"
                                "fence_device pdu-a {\n agent: fence_apc\n}\n"
-                               "node n2 {\n id: 2\n reserve_memory: 1536MiB\n}\n"
+                               "watchdog {\n use: yes\n timeout: 10000ms\n"
+                               " device: /dev/watchdog1\n}\n"
+                               "node n2 {\n watchdog: no\n id: 2\n"
+                               " reserve_memory: 1536MiB\n}\n"
                                "cluster {\n name: colo\n}\n";
 
 START_TEST(the_canonical_text_is_this)
@@ -116,12 +136,31 @@ START_TEST(the_digest_tells_every_difference)
     static const struct {
         const char *was, *now;
     } edits[] = {
-        {"name: colo", "name: cold"},     {"id: 2", "id: 3"},
-        {"beat: 500ms", "beat: 501ms"},   {"pdu-b, pdu-a", "pdu-a, pdu-b"},
-        {"ip: 10.0.0.1", "ip: 10.0.0.2"}, {"lanplus: 1", "lanplus: 0"},
-        {"n1.cred", "n2.cred"},           {"0s, 2s", "1s, 2s"},
-        {"node n2", "node n3"},           {"1536MiB", "1537MiB"},
-        {"fence_eps", "fence_epson"},     {"stable: 10min", "stable: 11min"},
+        {"name: colo", "name: cold"},
+        {"id: 2", "id: 3"},
+        {"beat: 500ms", "beat: 501ms"},
+        {"pdu-b, pdu-a", "pdu-a, pdu-b"},
+        {"ip: 10.0.0.1", "ip: 10.0.0.2"},
+        {"lanplus: 1", "lanplus: 0"},
+        {"n1.cred", "n2.cred"},
+        {"0s, 2s", "1s, 2s"},
+        {"node n2", "node n3"},
+        {"1536MiB", "1537MiB"},
+        {"fence_eps", "fence_epson"},
+        {"stable: 10min", "stable: 11min"},
+        {"use: yes", "use: no"},
+        {"watchdog1", "watchdog2"},
+        {"timeout: 10s", "timeout: 9s"},
+        {"lease: 3s", "lease: 4s"},
+        {"softdog: no", "softdog: yes"},
+        {"computed", "30s"},
+        {"watchdog: no", "watchdog: yes"},
+        {"hold_max: 1min", "hold_max: 2min"},
+        {"settle: 10s", "settle: 11s"},
+        {"flap_window: 10min", "flap_window: 9min"},
+        {"returns_max: 4", "returns_max: 5"},
+        {"storm_fences: 3", "storm_fences: 4"},
+        {"storm_window: 10min", "storm_window: 9min"},
     };
     const char *at = strstr(canonical, edits[_i].was);
     size_t before = (size_t)(at - canonical);
@@ -164,6 +203,27 @@ START_TEST(the_example_shows_the_defaults_of_timing)
     ck_assert_uint_eq(config.mute_after_ms, again.mute_after_ms);
     ck_assert_int_eq(memcmp(&config.group.policy, &again.group.policy, sizeof config.group.policy),
                      0);
+    /* Of the watchdog it says that only `use` and `lease` are not. */
+    ck_assert(config.watchdog.is_used);
+    ck_assert(!again.watchdog.is_used);
+    ck_assert_uint_eq(config.watchdog.timeout_ms, again.watchdog.timeout_ms);
+    ck_assert_str_eq(config.watchdog.device, again.watchdog.device);
+    ck_assert(config.watchdog.allow_softdog == again.watchdog.allow_softdog);
+}
+END_TEST
+
+/* `use: no` takes nothing from what the nodes' sections say: `yes` may follow some day. */
+START_TEST(an_unused_watchdog_is_remembered_by_its_nodes)
+{
+    must_parse("cluster {\n name: x\n}\nnode a {\n id: 1\n}\nnode b {\n id: 2\n watchdog: no\n}\n",
+               &config);
+    ck_assert(!config.group.nodes[0].has_watchdog);
+    ck_assert(!config.group.nodes[1].has_watchdog);
+    ck_assert_uint_eq(config.watchdog.nodes, 1);
+    must_come_back();
+    ck_assert_ptr_nonnull(strstr(text, "    watchdog: yes\n"));
+    ck_assert_ptr_nonnull(strstr(text, "    watchdog: no\n"));
+    ck_assert(!config_can_prove_dead(&config, (hf_node){0}));
 }
 END_TEST
 
@@ -226,6 +286,8 @@ static void add_node(struct hf_rng *rng, unsigned node)
         add_devices(rng, node, levels);
     add("node n%u {\n id: %u\n", 100 - node, 1 + node * 8000 + below(rng, 8000));
     if (below(rng, 2) == 0)
+        add(" watchdog: %s\n", below(rng, 2) == 0 ? "yes" : "no");
+    if (below(rng, 2) == 0)
         add(" reserve_memory: %u%s\n", 64 + below(rng, 960), below(rng, 2) == 0 ? "MiB" : "GiB");
     for (unsigned level = levels; level >= 1; level--)
         add(" fence_level_%u: d%u-%u\n", level, node, level);
@@ -244,10 +306,24 @@ static void add_timing(struct hf_rng *rng)
         2 * mute + below(rng, 1000));
     if (below(rng, 2) == 0)
         add(" stop_deadline: %us\n stable: %umin\n", 20 + below(rng, 3000), 1 + below(rng, 1400));
+    if (below(rng, 2) == 0)
+        add(" storm_fences: %u\n returns_max: %u\n settle: %us\n", 1 + below(rng, 255),
+            2 + below(rng, 254), 1 + below(rng, 3600));
     add(" restart_backoff: 0ms");
     for (unsigned i = below(rng, HF_BACKOFFS_MAX); i > 0; i--)
         add(" , %us", below(rng, 3600));
     add("\n}\n");
+}
+
+static void add_watchdog(struct hf_rng *rng)
+{
+    unsigned lease = 3300 + below(rng, 20000), timeout = 1 + below(rng, 60);
+
+    add("watchdog {\n use: %s\n allow_softdog: %s\n lease: %ums\n timeout: %us\n",
+        below(rng, 2) == 0 ? "yes" : "no", below(rng, 2) == 0 ? "yes" : "no", lease, timeout);
+    if (below(rng, 2) == 0)
+        add(" device: /dev/watchdog%u\n safe_time: %us\n", below(rng, 4), 200 + below(rng, 3000));
+    add("}\n");
 }
 
 START_TEST(whatever_parses_prints_and_comes_back)
@@ -258,6 +334,8 @@ START_TEST(whatever_parses_prints_and_comes_back)
     text[0] = '\0';
     if (below(&rng, 2) == 0)
         add_timing(&rng);
+    if (below(&rng, 2) == 0)
+        add_watchdog(&rng);
     for (unsigned i = 0; i < nodes; i++)
         add_node(&rng, i);
     add("cluster {\n name: g%u\n}\n", below(&rng, 1000));
@@ -296,9 +374,10 @@ END_TEST
 
 HF_TEST_MAIN("config/print", HF_CASE(the_canonical_text_is_this),
              HF_CASE(the_digest_is_the_sha256_of_the_canonical_text),
-             HF_LOOP(the_digest_tells_every_difference, 0, 12), HF_CASE(the_order_of_nodes_counts),
+             HF_LOOP(the_digest_tells_every_difference, 0, 25), HF_CASE(the_order_of_nodes_counts),
              HF_CASE(the_shipped_example_is_good),
              HF_CASE(the_example_shows_the_defaults_of_timing),
+             HF_CASE(an_unused_watchdog_is_remembered_by_its_nodes),
              HF_CASE(a_short_buffer_gets_the_beginning_and_the_length),
              HF_LOOP(whatever_parses_prints_and_comes_back, 0, 200),
              HF_CASE(the_largest_configuration_comes_back))
