@@ -161,6 +161,19 @@ static void note_delivery(struct replica *r, const struct member *m, uint64_t be
         b->delivered_no = beat_no;
 }
 
+/* Beats come together: one that would be due soon answers the one that is here. An idle ring then
+ * stays idle for longer (corosync holds its token for up to 0.18 s, and that time counts when a
+ * host is lost), and the answer echoes the other's lease at once. */
+static void answer(struct replica *r, const struct member *m, hf_time now)
+{
+    struct beats *b = &r->beats;
+
+    if (m == r->self || hf_time_since_ms(b->next_due, now) > (int64_t)r->settings.beat_ms / 2)
+        return;
+    b->next_due = hf_time_add_ms(now, r->settings.beat_ms);
+    r->wants_beat = true;
+}
+
 void beat_delivered(struct replica *r, struct member *m, const struct group_beat *beat, hf_time now)
 {
     if (r->stage != STAGE_SYNCED || !m->is_participant)
@@ -171,6 +184,7 @@ void beat_delivered(struct replica *r, struct member *m, const struct group_beat
     if (r->stage != STAGE_SYNCED)
         return;
     note_echo(r);
+    answer(r, m, now);
     apply_acked(r, m, beat->applied, now);
     if (r->stage == STAGE_SYNCED)
         apply_release(r, now);

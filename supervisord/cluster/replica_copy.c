@@ -52,14 +52,19 @@ static enum hf_code unpack(struct replica *r, struct hf_err *err)
     return HF_OK;
 }
 
+static void refuse(struct replica *r, const char *why)
+{
+    r->loads_refused++;
+    replica_enter(r, STAGE_AGREE, REPLICA_FROZEN, why);
+    sync_hold(r, false);
+}
+
 static void take_over(struct replica *r)
 {
     struct hf_err err;
 
     if (unpack(r, &err) != HF_OK) {
-        r->loads_refused++;
-        replica_enter(r, STAGE_AGREE, REPLICA_FROZEN, err.text);
-        sync_hold(r, false);
+        refuse(r, err.text);
         return;
     }
     replica_state_swapped(r);
@@ -80,6 +85,8 @@ void copy_chunk(struct replica *r, const struct member *m, const struct group_sn
     if (snap->total > copy_bytes_max() || snap->offset != r->snap_have ||
         (snap->offset > 0 && snap->total != r->snap_total)) {
         r->counters.dropped_gap++;
+        if ((uint64_t)snap->offset + snap->len == snap->total) /* the last: nothing follows */
+            refuse(r, "snapshot: a piece is missing");
         return;
     }
     r->snap_total = snap->total;

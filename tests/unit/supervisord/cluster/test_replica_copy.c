@@ -8,7 +8,7 @@ static bool spoil(const struct item *item, int from, int to)
     (void)from;
     if (to == 2 && type_of(item) == GROUP_SNAP && spoil_left > 0) {
         spoil_left--;
-        item->bytes[item->len / 2] ^= 0x55;
+        item->bytes[item->len - 1] ^= 0x55; /* of the state, whatever its length */
         group_seal(item->bytes, item->len);
     }
     return false;
