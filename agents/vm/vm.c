@@ -619,6 +619,38 @@ static void drop(struct vm_agent *v, struct hf_token token, hf_time now)
     }
 }
 
+/* ---- the lease is over ---- */
+
+/* No libvirt: it may hang, and the rest of the group may be about to start these elsewhere. Their
+ * ends are told as any other's, as crashes: whoever decides next may start them again. */
+static void kill_now(struct vm_agent *v, struct vm *vm, hf_time now, unsigned *killed)
+{
+    start_yield(v, vm, now); /* what a call still makes is ended as unwanted */
+    if (vm->life != VM_ON || !qemu_kill(vm->pidfd))
+        return;
+    hf_warning("vm=%s SIGKILL to pid %d: the lease is over", vm->name, (int)vm->qemu.pid);
+    ++*killed;
+}
+
+/* Those that are held at once, then those that only a look finds. */
+static void self_stop(struct vm_agent *v, hf_time now)
+{
+    bool was_on[HF_VMS_MAX];
+    unsigned killed = 0;
+
+    for (size_t i = 0; i < HF_VMS_MAX; i++) {
+        was_on[i] = v->vm[i].is_used && v->vm[i].life == VM_ON;
+        if (v->vm[i].is_used)
+            kill_now(v, &v->vm[i], now, &killed);
+    }
+    look_at_all(v, now);
+    for (size_t i = 0; i < HF_VMS_MAX; i++) {
+        if (v->vm[i].is_used && !was_on[i])
+            kill_now(v, &v->vm[i], now, &killed);
+    }
+    hf_error("the lease is over: %u VMs of ours are killed", killed);
+}
+
 static void told(void *user, const struct hf_report *report, int ride, hf_time now)
 {
     struct vm_agent *v = user;
@@ -641,7 +673,14 @@ static void told(void *user, const struct hf_report *report, int ride, hf_time n
     case HF_REPORT_DROP:
         drop(v, report->u.drop.token, now);
         break;
+    case HF_REPORT_SELF_STOP:
+        self_stop(v, now);
+        break;
     case HF_REPORT_FENCE:
+    case HF_REPORT_TEST:
+    case HF_REPORT_LEASE:
+    case HF_REPORT_WATCHDOG:
+    case HF_REPORT_TESTED:
     case HF_REPORT_HELLO:
     case HF_REPORT_HOST:
     case HF_REPORT_INVENTORY:

@@ -27,7 +27,6 @@ static hf_time earlier(hf_time a, hf_time b)
 static void take_device(struct feeder *f, bool is_fit, hf_time began)
 {
     uint32_t timeout_ms = f->device.timeout_ms > 0 ? f->device.timeout_ms : FEED_TIMEOUT_MS_MIN;
-    uint32_t prove_ms = timeout_ms / 2 < FEEDER_PROVE_MS ? timeout_ms / 2 : FEEDER_PROVE_MS;
 
     f->fed = (struct feed_device){.is_open = f->device.fd >= 0,
                                   .can_close = f->device.can_close,
@@ -35,9 +34,8 @@ static void take_device(struct feeder *f, bool is_fit, hf_time began)
                                   .timeout_ms = timeout_ms,
                                   .lease_ms = f->word.lease_ms,
                                   .fed = began,
-                                  .prove_at = hf_time_add_ms(began, prove_ms)};
-    /* Below 2 s a device that counts whole seconds shows nothing. */
-    f->fed.is_proved = is_fit && (!f->device.can_read_left || timeout_ms < 2000);
+                                  .prove_at = hf_time_add_ms(hf_clock_now(), FEEDER_PROVE_MS)};
+    f->fed.is_proved = is_fit && (!f->device.can_read_left || timeout_ms < FEEDER_PROVE_TIMEOUT_MS);
 }
 
 static void fail(struct feeder *f, hf_time now)
@@ -199,7 +197,7 @@ static void report_open(const struct feeder *f, struct hf_report *report)
     report->u.watchdog.state = HF_WD_ARMED;
     report->u.watchdog.timeout_ms = f->fed.timeout_ms;
     report->u.watchdog.lease_ms = f->fed.lease_ms;
-    report->u.watchdog.is_held = f->verdict.cover == FEED_HOLD;
+    report->u.watchdog.is_held = f->turned_at.ns < f->word.hold_until.ns;
     if (f->verdict.rule == FEED_STARVE)
         (void)snprintf(why, cap, "%s: this host is about to be reset", f->verdict.why);
     else if (f->is_ping_refused)
@@ -394,6 +392,7 @@ hf_time feeder_turn(struct feeder *f)
     connect_door(f);
     look_at_device(f);
     serve_device(f);
+    f->turned_at = hf_clock_now();
     say(f);
     next = f->verdict.next;
     if (!f->fed.is_open && f->path[0] != '\0')

@@ -23,7 +23,8 @@ enum {
     FEEDER_CONNECT_MS = 100,   /* a restarted daemon must find its feeder before a lease is over */
     FEEDER_DISTRUST_MS = 2000, /* one that says what we do not understand will say it again */
     FEEDER_RECORDS = 16,       /* read in one turn: a flood does not delay a ping */
-    FEEDER_PROVE_MS = 1200,    /* a second must have passed, or what is left reads the same */
+    FEEDER_PROVE_MS = 1200,    /* more than a second, or what is left may read the same */
+    FEEDER_PROVE_TIMEOUT_MS = 2000, /* a shorter timeout leaves no room to wait for that */
 };
 
 struct feeder {
@@ -44,6 +45,7 @@ struct feeder {
     uint32_t retry_ms;
     bool is_ping_refused; /* the driver refused the newest ping */
 
+    hf_time turned_at; /* what is told is told as of then */
     hf_time say_at;
     size_t said_len; /* the newest report, as sent; 0 = none on this connection */
     uint8_t said[HF_REPORT_BYTES_MAX];

@@ -237,7 +237,9 @@ static bool sysfs_open(const char *path, int *fd)
     char folder[256], line[128];
     const char *attribute;
 
-    snprintf(folder, sizeof folder, "/sys/class/watchdog/%s/", name == NULL ? "?" : name + 1);
+    name = name == NULL ? "?" : name + 1;
+    snprintf(folder, sizeof folder, "/sys/class/watchdog/%s%s/", name,
+             strcmp(name, "watchdog") == 0 ? "0" : "");
     if (strncmp(path, folder, strlen(folder)) != 0)
         return false;
     attribute = path + strlen(folder);

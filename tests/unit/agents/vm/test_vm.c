@@ -1070,6 +1070,74 @@ START_TEST(a_call_that_broke_off_proves_nothing_until_it_is_settled)
 }
 END_TEST
 
+static void send_self_stop(void)
+{
+    const struct hf_report r = {.kind = HF_REPORT_SELF_STOP};
+
+    rig_send(&rig, &r, -1);
+}
+
+/* The second one was started by hand a moment ago, and nobody has seen it yet. */
+START_TEST(the_end_of_the_lease_kills_every_vm_without_libvirt)
+{
+    pid_t ours = running(), theirs = fake_qemu(&fake, mq2, NULL);
+    unsigned crashed = 0;
+
+    fake_set(&fake, &fake.destroy, FAKE_HANG);
+    send_self_stop();
+    while (crashed != (1u << 1 | 1u << 2)) {
+        struct hf_report r = rig_await(&rig, K(VM));
+
+        if (r.u.vm.seen == HF_SEEN_CRASHED)
+            crashed |= 1u << r.u.vm.uid;
+        else
+            ck_assert_uint_eq(r.u.vm.uid, 2); /* found; it may be told before it ends */
+    }
+    ck_assert(!is_alive(ours));
+    ck_assert(!is_alive(theirs));
+    ck_assert_uint_eq(fake_count(&fake, &fake.destroys), 0);
+    fake_event(&fake, VIRT_EV_STOPPED_FAILED, mq1);
+    ck_assert(rig_is_quiet(&rig, K(VM), 50));
+    ck_assert_int_eq(start(2, 2, 5000).u.done.outcome, HF_OUT_DONE);
+}
+END_TEST
+
+START_TEST(the_end_of_the_lease_ends_what_is_being_started)
+{
+    struct hf_report order = start_order(1, 1, 5000);
+
+    begin();
+    fake_set(&fake, &fake.create, FAKE_HANG);
+    send_start(&order, domain);
+    ck_assert_int_eq(rig_await(&rig, K(PROGRESS)).u.progress.phase, HF_PROGRESS_START_REQUESTED);
+    send_self_stop();
+    ck_assert_int_eq(rig_await(&rig, K(DONE)).u.done.outcome, HF_OUT_GAVE_UP);
+    fake_release(&fake);
+    await_crash(1);
+    ck_assert(!is_alive(made(0)));
+    ck_assert_uint_eq(fake_count(&fake, &fake.resumes), 0);
+}
+END_TEST
+
+START_TEST(a_stop_under_way_at_the_end_of_the_lease_is_done)
+{
+    struct hf_report r = {.kind = HF_REPORT_STOP};
+    pid_t pid = running();
+
+    r.u.stop.token = (struct hf_token){2, 1};
+    r.u.stop.uid = 1;
+    r.u.stop.start_no = 1;
+    r.u.stop.grace_ms = 10000; /* its guest does not listen */
+    r.u.stop.deadline_ms = 15000;
+    strcpy(r.u.stop.name, mq1);
+    fake_set(&fake, &fake.shutdown, FAKE_LIE);
+    rig_send(&rig, &r, -1);
+    send_self_stop();
+    ck_assert_int_eq(rig_await(&rig, K(DONE)).u.done.outcome, HF_OUT_DONE);
+    ck_assert(!is_alive(pid));
+}
+END_TEST
+
 HF_TEST_MAIN_WITH("agents/vm", setup, teardown, HF_CASE(a_start_tells_its_phases_and_the_process),
                   HF_CASE(the_same_start_twice_makes_one_process),
                   HF_CASE(another_start_of_a_running_vm_is_neither_done_nor_refused),
@@ -1113,4 +1181,7 @@ HF_TEST_MAIN_WITH("agents/vm", setup, teardown, HF_CASE(a_start_tells_its_phases
                   HF_CASE(a_start_that_a_dead_agent_never_let_run_runs_if_it_is_still_ordered),
                   HF_LOOP(a_dropped_order_that_adopts_what_may_run_ends_nothing, 0, 2),
                   HF_LOOP(what_an_agent_let_run_or_somebody_else_did_is_not_ended, 0, 3),
-                  HF_CASE(a_call_that_broke_off_proves_nothing_until_it_is_settled))
+                  HF_CASE(a_call_that_broke_off_proves_nothing_until_it_is_settled),
+                  HF_CASE(the_end_of_the_lease_kills_every_vm_without_libvirt),
+                  HF_CASE(the_end_of_the_lease_ends_what_is_being_started),
+                  HF_CASE(a_stop_under_way_at_the_end_of_the_lease_is_done))
