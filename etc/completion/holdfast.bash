@@ -10,8 +10,16 @@ _holdfast() {
     COMPREPLY=()
 
     case $prev in
-    --socket)
+    --socket | --config | --corosync | --key | --output)
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        return
+        ;;
+    --profile)
+        mapfile -t COMPREPLY < <(compgen -W "fast safe" -- "$cur")
+        return
+        ;;
+    --wait-for-all)
+        mapfile -t COMPREPLY < <(compgen -W "yes no" -- "$cur")
         return
         ;;
     --preferred | --allowed | --typed)
@@ -23,7 +31,7 @@ _holdfast() {
         return
         ;;
     --timeout | --reason | --after | --level | --for | --name | --memory | --priority | --apart | \
-        --together | --restarts-here | --restarts-max | --stop-grace)
+        --together | --restarts-here | --restarts-max | --stop-grace | --ring0 | --ring1)
         return
         ;;
     esac
@@ -43,6 +51,9 @@ _holdfast() {
         fence*) options+=" --wait --timeout --reason --yes" ;;
         vm* | undrain* | leave* | arm* | disarm* | "fence on") options+=" --wait --timeout --reason" ;;
         "config show") options+=" --file" ;;
+        "config check") options+=" --corosync" ;;
+        "setup corosync") options="--profile --config --ring0 --ring1 --key --output --force
+            --wait-for-all --help" ;;
         " ") options+=" --version" ;;
         esac
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
@@ -50,9 +61,10 @@ _holdfast() {
     fi
 
     case "${words[*]}" in
-    "") word="status nodes vms why events vm drain undrain hold leave arm disarm fence config" ;;
+    "") word="status nodes vms why events vm drain undrain hold leave arm disarm fence config setup" ;;
     vm) word="add remove start stop move" ;;
     config) word="check show" ;;
+    setup) word="corosync" ;;
     why) word="$(_holdfast_names nodes) $(_holdfast_names vms)" ;;
     drain | undrain | hold | leave | "fence confirm" | "fence test" | "fence on") word=$(_holdfast_names nodes) ;;
     fence) word="confirm test on $(_holdfast_names nodes)" ;;

@@ -11,6 +11,10 @@
 
 /* Below it the daemons of corosync 3.1.7 took each other for lost on two busy shared cores. */
 enum { TOKEN_LEAST_MS = 500 };
+/* Longer times are all the same to us, and sums of them stay far from the end of 32 bits. */
+enum { TIME_MOST_MS = 10 * 1000 * 1000 };
+/* corosync.conf(5), since 3.1. */
+enum { TOKEN_DEFAULT_MS = 3000, COEFFICIENT_DEFAULT_MS = 650 };
 
 struct judge {
     const struct corosync_state *state;
@@ -110,11 +114,16 @@ static void judge_program(const struct judge *j)
 
 /* ---- time ---- */
 
+static uint32_t time_of(const struct corosync_number *number, uint32_t otherwise)
+{
+    uint32_t ms = number->is_given ? number->value : otherwise;
+
+    return ms < TIME_MOST_MS ? ms : TIME_MOST_MS;
+}
+
 static const struct corosync_profile *nearest(const struct corosync_state *s)
 {
-    uint32_t token = s->token_now.is_given ? s->token_now.value
-                     : s->token.is_given   ? s->token.value
-                                           : 3000; /* corosync's default since 3.1 */
+    uint32_t token = time_of(&s->token_now, time_of(&s->token, TOKEN_DEFAULT_MS));
     const struct corosync_profile *best = &corosync_profiles[0];
 
     for (size_t i = 1; i < corosync_profiles_count; i++) {
@@ -149,22 +158,19 @@ static void judge_timing(const struct judge *j)
     const struct corosync_state *s = j->state;
     const struct corosync_profile *p = j->verdict->profile;
     unsigned nodes = j->config->group.nodes_count;
-    uint32_t coefficient = s->coefficient.is_given ? s->coefficient.value : 650;
-    uint32_t token = s->token.is_given ? s->token.value : 3000;
+    uint32_t coefficient = time_of(&s->coefficient, COEFFICIENT_DEFAULT_MS);
+    uint32_t token = time_of(&s->token, TOKEN_DEFAULT_MS);
     uint32_t consensus;
 
     if (nodes > 2)
         token += (nodes - 2) * coefficient;
-    if (s->token_now.is_given && s->token_now.value != token && s->is_running)
+    if (s->is_running && time_of(&s->token_now, token) != token)
         find(j, COROSYNC_ADVICE, "runtime.config.totem.token",
              "%u ms, where its configuration comes to %u: changed while it runs, or by another "
              "number of nodes",
-             (unsigned)s->token_now.value, (unsigned)token);
-    if (s->token_now.is_given)
-        token = s->token_now.value;
-    consensus = s->consensus_now.is_given ? s->consensus_now.value
-                : s->consensus.is_given   ? s->consensus.value
-                                          : token * 12 / 10;
+             (unsigned)time_of(&s->token_now, token), (unsigned)token);
+    token = time_of(&s->token_now, token);
+    consensus = time_of(&s->consensus_now, time_of(&s->consensus, token * 12 / 10));
     if (token < TOKEN_LEAST_MS)
         find(j, COROSYNC_RISK, "totem.token",
              "%u ms: below %d ms nodes that are only busy are taken for lost, and fenced",

@@ -452,8 +452,11 @@ static void need_link(const struct walk *w, const struct about *here)
              "no connection to corosync, nothing can be decided here%s%s",
              link->why[0] != '\0' ? ": " : "", link->why);
     else if (!link->is_fit)
-        need(w, ERROR, here, "corosync-cmapctl -m runtime.config.totem", "corosync link unfit%s%s",
+        need(w, ERROR, here, "holdfast config check", "corosync link unfit%s%s",
              link->why[0] != '\0' ? ": " : "", link->why);
+    for (unsigned i = 0; link->is_connected && i < link->notes_count && i < CTL_LINK_NOTES_MAX; i++)
+        need(w, link->notes[i].is_error ? ERROR : WARNING, here, "holdfast config check", "%s",
+             link->notes[i].text);
 }
 
 static struct command unit_of(unsigned kind)

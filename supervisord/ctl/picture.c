@@ -194,6 +194,10 @@ static void put_link(struct hf_json *j, const struct ctl_link *link)
         hf_json_null(j, "votequorum_quorate");
         hf_json_null(j, "votequorum_expected");
     }
+    hf_json_array(j, "notes");
+    for (unsigned i = 0; i < link->notes_count && i < CTL_LINK_NOTES_MAX; i++)
+        hf_json_str(j, NULL, link->notes[i].text);
+    hf_json_end_array(j);
     hf_json_end_object(j);
 }
 

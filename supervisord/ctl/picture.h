@@ -29,6 +29,13 @@ struct ctl_agent {
     char why[HF_REASON_MAX + 1]; /* when not well: "libvirt: connect: Connection refused" */
 };
 
+enum { CTL_LINK_NOTES_MAX = 8 }; /* a person reads no more of one node's network */
+
+struct ctl_link_note {
+    bool is_error;
+    char text[HF_REASON_MAX + 1];
+};
+
 struct ctl_link { /* corosync, as holdfast-link reads it */
     bool is_connected;
     hf_wall since;    /* of is_connected; 0 = not known */
@@ -39,6 +46,9 @@ struct ctl_link { /* corosync, as holdfast-link reads it */
     uint32_t votes_expected;
     bool is_fit;                 /* what this node reports in its facts */
     char why[HF_REASON_MAX + 1]; /* when not fit or not connected */
+    /* What is wrong beside that: links, pauses, waiting for all. Whole sentences. */
+    unsigned notes_count;
+    struct ctl_link_note notes[CTL_LINK_NOTES_MAX];
 };
 
 /* The replica's phases in its own words (replica.h); the daemon translates, because this folder

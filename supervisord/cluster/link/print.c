@@ -85,7 +85,7 @@ static void print_prefix(cmap_handle_t cmap, const char *prefix)
         if (cmap_iter_next(cmap, iter, key, &len, &type) != CS_OK)
             break;
         if (text_of(cmap, key, type, value))
-            (void)printf("%s=%s\n", key, value);
+            (void)fprintf(stdout, "%s=%s\n", key, value);
     }
     (void)cmap_iter_finalize(cmap, iter);
 }
@@ -108,9 +108,10 @@ int facts_print(void)
     memset(&facts, 0, sizeof facts);
     facts_version(facts.version);
     facts_read(&facts);
-    (void)printf("version=%s\n", facts.version);
+    (void)fprintf(stdout, "version=%s\n", facts.version);
     if (facts.expected_votes != 0)
-        (void)printf("runtime.votequorum.expected_votes=%u\n", (unsigned)facts.expected_votes);
+        (void)fprintf(stdout, "runtime.votequorum.expected_votes=%u\n",
+                      (unsigned)facts.expected_votes);
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
         print_prefix(cmap, prefixes[i]);
     (void)cmap_finalize(cmap);

@@ -271,6 +271,27 @@ START_TEST(what_is_not_utf8_is_told)
 }
 END_TEST
 
+START_TEST(versions_are_compared_as_numbers)
+{
+    static const struct {
+        const char *text;
+        bool is_from_3_1_6;
+    } cases[] = {
+        {"3.1.6", true},        {"3.1.7", true}, {"3.1.7.4-ab12", true},
+        {"3.1.10", true},       {"3.2", true},   {"4", true},
+        {"3.10.0", true},       {"3.1.5", false}, {"3.1", false},
+        {"3", false},           {"2.9.9", false}, {"", false},
+        {"v3.1.7", false},      {".3.1.7", false}, {"3..7", false},
+        {"-3.1.7", false},      {"99999999999999999999999.0.0", true},
+        {"3.1.99999999999999999999999999", true},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        ck_assert_msg(hf_str_is_version_from(cases[i].text, 3, 1, 6) == cases[i].is_from_3_1_6,
+                      "%s", cases[i].text);
+}
+END_TEST
+
 HF_TEST_MAIN("base/str",
              HF_CASE(copy_ends_and_tells_a_cut),
              HF_ABORTS(copy_to_nowhere_is_our_mistake),
@@ -285,4 +306,5 @@ HF_TEST_MAIN("base/str",
              HF_CASE(distance_counts_edits),
              HF_CASE(distance_ends_at_63_characters),
              HF_CASE(every_character_is_utf8_and_none_of_its_beginnings),
-             HF_CASE(what_is_not_utf8_is_told))
+             HF_CASE(what_is_not_utf8_is_told),
+             HF_CASE(versions_are_compared_as_numbers))

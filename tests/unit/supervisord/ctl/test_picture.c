@@ -313,10 +313,16 @@ START_TEST(this_nodes_own_daemons_are_told)
     f.shell.agent[HF_AGENT_FENCE].is_expected = false;
     f.shell.link.is_fit = false;
     strcpy(f.shell.link.why, "no encryption");
-    ck_assert(needs("n1", "error", "no encryption", "corosync-cmapctl -m runtime.config.totem"));
+    ck_assert(needs("n1", "error", "no encryption", "holdfast config check"));
     f.shell.link.is_connected = false;
     ck_assert(needs("n1", "error", "no connection", "systemctl status corosync"));
-    f.shell.link = (struct ctl_link){.is_connected = true, .is_fit = true};
+    f.shell.link = (struct ctl_link){.is_connected = true, .is_fit = true, .notes_count = 2};
+    f.shell.link.notes[0] = (struct ctl_link_note){false, "network link 1 to n2 is down"};
+    f.shell.link.notes[1] = (struct ctl_link_note){true, "corosync waits"};
+    ck_assert(needs("n1", "warning", "network link 1 to n2 is down", "holdfast config check"));
+    ck_assert(needs("n1", "error", "corosync waits", "holdfast config check"));
+    ck_assert_uint_eq(needs_count(), 2);
+    f.shell.link.notes_count = 0;
     f.shell.journal_broken = true;
     f.shell.journal_lost = 3;
     ck_assert(needs("n1", "error", "3 records lost", "df /var/lib/holdfast"));
