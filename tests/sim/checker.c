@@ -117,16 +117,36 @@ void checker_vm_ended(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how)
 {
     struct checker_vm *v = &s->check.vm[uid];
     if (s->now - v->started_at >= SIM_MS(s->opt.policy.stable_ms) || how == VM_END_POWER ||
-        how == VM_END_ORDERED)
+        how == VM_END_ORDERED || how == VM_END_SELF)
         v->bad_starts = 0;
     if (hf_node_same(v->last_host, n)) {
         v->is_over = true;
         v->over_told = how == VM_END_POWER;
     }
+    v->crashes += how == VM_END_SELF; /* told as one when the blip is over */
     v->ended_on_purpose = how == VM_END_SHUTDOWN || how == VM_END_BY_HAND ||
                           v->ended_on_purpose; /* held: nobody starts it again but a person */
     v->crashes += how == VM_END_CRASH;
-    v->ordered_ends += how == VM_END_ORDERED;
+}
+
+void checker_vm_stops(struct sim *s, hf_vm_uid uid, struct hf_token order, bool gave_up)
+{
+    struct checker_vm *v = &s->check.vm[uid];
+    v->late_ends += gave_up;
+    v->end_token = gave_up ? (struct hf_token){0} : order;
+}
+
+/* The group hears how a stop ended. Refused as stale: by then the VM was found running and at home
+ * again, and the end the group will see is one it did not order. */
+static void learn_end(struct sim *s, const struct hf_event *ev, bool counts)
+{
+    for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++) {
+        struct checker_vm *v = &s->check.vm[uid];
+        if (!hf_token_is(v->end_token) || !hf_token_same(v->end_token, ev->u.done.effect))
+            continue;
+        v->late_ends += !counts;
+        v->end_token = (struct hf_token){0};
+    }
 }
 
 static void vm_told(struct sim *s, hf_node n, hf_vm_uid uid)
@@ -278,7 +298,8 @@ static void check_change(struct sim *s, hf_node n, const struct hf_change *c)
         return;
     if (c->why == HF_WHY_ADDED)
         *was = c->was;
-    if (c->subject == HF_SUBJECT_NODE && c->why == HF_WHY_MAINTENANCE_EXPIRED)
+    if (c->subject == HF_SUBJECT_NODE &&
+        (c->why == HF_WHY_MAINTENANCE_EXPIRED || c->why == HF_WHY_UNDRAINED))
         s->check.fence[c->ix].drained_seq = 0;
     if (*was != c->was)
         sim_fail(s, "S12: node %u says %s %u was %u, but it had become %u", n.ix,
@@ -341,7 +362,7 @@ static void learn_order(struct sim *s, const struct engine *e, const struct chec
         if (v != NULL) {
             v->wants_run = true;
             v->ended_on_purpose = false;
-            v->bad_starts = v->crashes = v->ordered_ends = 0;
+            v->bad_starts = v->crashes = v->late_ends = 0;
         }
         return;
     case HF_ORDER_VM_STOP:
@@ -364,7 +385,15 @@ static void learn_order(struct sim *s, const struct engine *e, const struct chec
         return;
     case HF_ORDER_ARM:
     case HF_ORDER_DISARM:
+        checker_storm_over(s);
+        return;
+    case HF_ORDER_LEAVE:
+        if (hf_node_is(step->node))
+            s->check.fence[step->node.ix].drained_seq = step->seq;
+        return;
     case HF_ORDER_CONFIRM:
+    case HF_ORDER_HOLD:
+    case HF_ORDER_POWER_ON:
     case HF_ORDERS:
         return;
     }
@@ -374,8 +403,13 @@ static void learn_order(struct sim *s, const struct engine *e, const struct chec
  * are known to want is what the group still knows. The one place where the engine is asked. */
 static void relearn(struct sim *s, const struct engine *e)
 {
-    for (unsigned n = 0; n < s->opt.nodes; n++)
-        s->check.fence[n].drained_seq = 0;
+    for (unsigned n = 0; n < s->opt.nodes; n++) {
+        struct checker_fence *f = &s->check.fence[n];
+        f->drained_seq = 0;
+        f->is_attested = f->has_left = false;
+        memset(f->wrong_seq, 0, sizeof f->wrong_seq);
+    }
+    checker_storm_over(s);
     for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++) {
         hf_vm vm = engine_vm_by_uid(e, uid);
         struct checker_vm *v = &s->check.vm[uid];
@@ -425,8 +459,8 @@ static void learn_by_hand(struct sim *s, const struct hf_event *ev)
 static void say_step(struct sim *s, hf_node n, const struct hf_event *ev,
                      const struct engine_out *out)
 {
-    static const char *const types[] = {"?",    "members", "facts", "inventory", "vm",
-                                        "beat", "expired", "done",  "order"};
+    static const char *const types[] = {"?",       "members", "facts", "inventory", "vm",  "beat",
+                                        "expired", "done",    "order", "attest",    "path"};
     SAY(s, n.ix, "#%llu %s from %d%s %s", (unsigned long long)ev->seq,
         ev->type < HF_EVENT_TYPES ? types[ev->type] : "?", hf_node_is(ev->from) ? ev->from.ix : -1,
         out->applied ? "" : " NOT APPLIED:", hf_reason_name(out->why));
@@ -445,11 +479,20 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
     if (s->log.is_on && is_first)
         say_step(s, n, ev, out);
     bool is_agreed = compare_step(s, n, e, ev, out);
-    for (uint32_t i = 0; i < out->changes_count; i++)
+    for (uint32_t i = 0; i < out->changes_count; i++) {
         check_change(s, n, &out->changes[i]);
+        if (is_first)
+            checker_node_change(s, ev, &out->changes[i]);
+    }
+    if (ev->type == HF_EV_MEMBERS && is_first)
+        checker_members(s, ev);
+    if (ev->type == HF_EV_ATTEST && out->applied)
+        checker_attested(s, ev);
     learn_by_hand(s, ev);
     if (ev->type == HF_EV_DONE && out->applied && ev->u.done.outcome == HF_OUT_DONE)
         learn_proof(s, ev);
+    if (ev->type == HF_EV_DONE)
+        learn_end(s, ev, out->applied);
     const struct checker_step *step = &s->check.step[ev->seq % CHECKER_STEPS];
     if (is_agreed && step->is_order) {
         s->check.order_steps++;
@@ -487,6 +530,8 @@ void checker_phase(struct sim *s, hf_node n, enum replica_phase now)
 {
     struct checker_fence *f = &s->check.fence[n.ix];
     bool is_synced = now == REPLICA_SYNCED && !s->node[n.ix].is_paused;
+    if (is_synced)
+        f->held_until = 0; /* it is back */
     if (!is_synced)
         f->synced_since = 0;
     else if (f->synced_since == 0)
@@ -517,6 +562,7 @@ static void check_fence(struct sim *s, hf_node n, const struct hf_effect *fx)
     if (f->is_proved && !f->ordered && s->check.last_cold < f->proved_at)
         sim_fail(s, "S8: node %u is fenced again although it was proved off and has not been on",
                  target.ix);
+    checker_shot(s, fx, f->ordered || stop_open || s->now <= f->excused_until);
     hf_nodes left = (hf_nodes)(s->node[n.ix].view_ring & ~hf_bit(target));
     if (!sim_is_majority(s, left))
         sim_fail(s, "S9: fencing node %u leaves node %u without a majority", target.ix, n.ix);
@@ -634,8 +680,11 @@ static bool is_excused(struct sim *s, hf_vm_uid uid, hf_nodes core, const struct
     const struct checker_vm *v = &s->check.vm[uid];
     struct hf_vm_view view = engine_vm(e, engine_vm_by_uid(e, uid));
     if (view.state == HF_VM_FAILED)
-        /* A stop that was given up and comes true late is told as a crash, and counts as one. */
-        return v->crashes + v->ordered_ends >= v->def.restarts_max;
+        /* A stop that was given up, or whose order was dead, and that comes true late is told as an
+         * end that nobody ordered: for the engine a crash. Stops in time do not count. One less
+         * than the limit, because a crash just before a person's start may be told just after it.
+         */
+        return v->crashes + v->late_ends >= v->def.restarts_max;
     if (view.state ==
         HF_VM_STOPPED) /* sent, cut off with its daemon, and applied when it came back */
         return v->stop_asked_last && view.desire == HF_WANT_STOPPED;
@@ -659,6 +708,17 @@ static bool is_mute_about(const struct sim *s, hf_vm_uid uid, hf_nodes core, con
     return false;
 }
 
+/* No device, and nothing attested: only a person's word, and nobody gives it here. */
+static bool is_unprovable(const struct sim *s, hf_vm_uid uid, hf_nodes core, const struct engine *e)
+{
+    hf_nodes possible = engine_vm(e, engine_vm_by_uid(e, uid)).possible;
+    for (unsigned n = 0; n < s->opt.nodes; n++)
+        if (((unsigned)(possible & ~core) >> n & 1u) && s->group.nodes[n].fence_levels == 0 &&
+            !s->check.fence[n].is_attested)
+            return true;
+    return false;
+}
+
 bool checker_is_content(struct sim *s, hf_nodes core, char *why, size_t cap)
 {
     if (!is_group_one(s, core, why, cap))
@@ -673,7 +733,8 @@ bool checker_is_content(struct sim *s, hf_nodes core, char *why, size_t cap)
             continue; /* its start was in a history that is gone: found running, a person decides */
         if (!v->wants_run && (world_running_on(s, uid) & core) == 0)
             continue; /* on a host that stays broken: nobody shoots for a stop */
-        if (v->wants_run && (is_excused(s, uid, core, e) || is_mute_about(s, uid, core, e)))
+        if (v->wants_run && (is_excused(s, uid, core, e) || is_mute_about(s, uid, core, e) ||
+                             is_unprovable(s, uid, core, e)))
             continue;
         struct hf_vm_view view = engine_vm(e, engine_vm_by_uid(e, uid));
         snprintf(why, cap, "L1: vm %u should %s; the engine says %s (%s), possible %02x", uid,

@@ -11,7 +11,10 @@
 #include "tests/sim/options.h"
 #include "tests/sim/world.h"
 
-enum { CHECKER_STEPS = 4096 }; /* newest places of the order that are remembered */
+enum {
+    CHECKER_STEPS = 4096, /* newest places of the order that are remembered */
+    CHECKER_INCIDENTS = 16
+};
 
 struct checker_step {
     uint64_t seq, epoch;
@@ -40,9 +43,9 @@ struct checker_vm {
     uint32_t bad_starts; /* ordered starts since it was stable or an order */
     int64_t started_at;
     uint32_t crashes;
-    bool stop_asked_last; /* the last start or stop a person sent was a stop: it may be applied late
-                           */
-    uint32_t ordered_ends; /* since an operator's order */
+    bool stop_asked_last; /* the last start or stop that a daemon took from a person was a stop */
+    struct hf_token end_token; /* of the stop order that ended it, until the group has heard so */
+    uint32_t late_ends;        /* ends by a stop whose result came too late to count */
     struct hf_vm_def def;
 };
 
@@ -59,6 +62,11 @@ struct checker_fence {
     int64_t on_since;
     uint64_t drained_seq; /* in maintenance since that step; 0 = is not */
     int64_t synced_since; /* as a participant, without a break; 0 = is not */
+    uint32_t boot;        /* of its newest participation; 0 = never took part */
+    bool is_attested;     /* in that boot: its watchdog is armed */
+    bool has_left;        /* in order, and has not been back */
+    int64_t held_since, held_until; /* it announced to be away; 0 = not, or it is back */
+    uint64_t wrong_seq[HF_FENCE_LEVELS_MAX]; /* the level was found to be another host's; 0 = no */
 };
 
 struct checker {
@@ -69,6 +77,9 @@ struct checker {
     uint8_t vm_state[HF_NODES_MAX][HF_VMS_MAX];
     uint32_t steps_minute, busiest_minute;
     uint64_t starts, fences, changes, order_steps;
+    uint64_t proofs[HF_PROOFS], dog_resets, self_stops, pings;
+    int64_t incident[CHECKER_INCIDENTS]; /* nodes that the group decided to fence by itself */
+    uint32_t incidents;
     uint64_t max_seq;
     int64_t last_cold;
 };
@@ -82,6 +93,8 @@ void checker_close(struct sim *s);
 bool checker_vm_starts(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_no,
                        struct hf_token token);
 void checker_vm_ended(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how);
+/* It is about to end by this order, about which its agent has perhaps given up already. */
+void checker_vm_stops(struct sim *s, hf_vm_uid uid, struct hf_token order, bool gave_up);
 /* An agent's record reaches n's daemon: what does it say about VMs that run there no more? */
 struct node_report;
 void checker_told(struct sim *s, hf_node n, const struct node_report *report);
@@ -99,6 +112,18 @@ void checker_daemon_gone(struct sim *s, hf_node n);
 void checker_replaced(struct sim *s, hf_node n, const struct engine *e);
 void checker_phase(struct sim *s, hf_node n, enum replica_phase now);
 void checker_effect(struct sim *s, hf_node n, const struct hf_effect *fx);
+/* Of a node, at the first replica that steps there. */
+void checker_node_change(struct sim *s, const struct hf_event *ev, const struct hf_change *c);
+void checker_members(struct sim *s, const struct hf_event *ev);
+void checker_attested(struct sim *s, const struct hf_event *ev);
+void checker_storm_over(struct sim *s);
+void checker_holds(struct sim *s, hf_node n, uint32_t ms);
+/* A fence is performed; is_excused: an operator's, or for a stop that was not proved. */
+void checker_shot(struct sim *s, const struct hf_effect *fx, bool is_excused);
+/* A ping reaches a running watchdog; a watchdog has run out. */
+struct feed_verdict;
+void checker_dog_fed(struct sim *s, hf_node n, const struct feed_verdict *v);
+void checker_dog_fires(struct sim *s, hf_node n);
 void checker_minute(struct sim *s);
 /* End of the liveness phase. True: nothing is owed any more. */
 bool checker_is_content(struct sim *s, hf_nodes core, char *why, size_t cap);

@@ -132,6 +132,8 @@ static void client_view(struct sim *s, unsigned n)
             item.peers[item.peers_count++] = (struct replica_peer){nodeid, c->peers[i]};
         if (c->ghosts[i] != 0)
             item.peers[item.peers_count++] = (struct replica_peer){nodeid, c->ghosts[i]};
+        if (c->strangers[i] != 0)
+            item.peers[item.peers_count++] = (struct replica_peer){nodeid, c->strangers[i]};
     }
     client_push(s, n, &item);
 }
@@ -203,6 +205,11 @@ static void deliver_entry(struct sim *s, unsigned n, struct message *m)
             c->joined_pid = 0;
         client_view(s, n);
         return;
+    case MESSAGE_STRANGER_JOIN:
+    case MESSAGE_STRANGER_LEAVE:
+        c->strangers[from] = m->kind == MESSAGE_STRANGER_JOIN ? m->pid : 0;
+        client_view(s, n);
+        return;
     case MESSAGE_DATA:
         if (c->client_pid == 0 || c->joined_pid != c->client_pid)
             return;
@@ -263,13 +270,20 @@ static void token_soon(struct sim *s, uint8_t ring_ix)
                                              .gen = r->gen});
 }
 
-static bool spoil(struct sim *s, struct message *m)
+static bool spoil(struct sim *s, struct corosync *c, struct message *m)
 {
     if (m->kind != MESSAGE_DATA)
         return false;
-    if (sim_chance(s, s->opt.drop_permille)) {
+    /* Some of the next ones, not all: what comes after a loss has its place all the same. */
+    bool is_lost = c->lose_next > 0 && sim_chance(s, 600);
+    c->lose_next -= is_lost;
+    if (is_lost || sim_chance(s, s->opt.drop_permille)) {
         s->totem.dropped++;
         faults_count(s, FAULT_C5);
+        return true;
+    }
+    if (c->loses_large && m->len > TOTEM_SMALL_BYTES) {
+        faults_count(s, FAULT_C16);
         return true;
     }
     if (m->len > 0 && sim_chance(s, s->opt.corrupt_permille)) {
@@ -277,6 +291,18 @@ static bool spoil(struct sim *s, struct message *m)
         faults_count(s, FAULT_C7);
     }
     return false;
+}
+
+/* What a stranger may say again some day. */
+static void overhear(struct sim *s, struct message *m)
+{
+    if (!s->opt.has_stranger || m->kind != MESSAGE_DATA || !sim_chance(s, 100))
+        return;
+    struct message **kept = &s->totem.heard[sim_between(s, 0, TOTEM_HEARD_MAX - 1)];
+    if (*kept != NULL)
+        message_drop(*kept);
+    *kept = m;
+    m->refs++;
 }
 
 /* Give the waiting messages of n their places. Returns how many data messages got one. */
@@ -292,11 +318,12 @@ static uint32_t place_waiting(struct sim *s, unsigned n)
     c->held_until = 0;
     while (c->waiting.first < c->waiting.count) {
         struct message *m = c->waiting.at[c->waiting.first++];
-        if (spoil(s, m)) {
+        if (spoil(s, c, m)) {
             message_drop(m);
             continue;
         }
         placed += m->kind == MESSAGE_DATA;
+        overhear(s, m);
         list_add(&r->log, m);
     }
     c->waiting.first = c->waiting.count = 0;
@@ -469,9 +496,11 @@ static void fill_peers(struct sim *s, hf_nodes part)
                 continue;
             if (part >> i & 1u) {
                 c->peers[i] = t->coro[i].joined_pid;
+                c->strangers[i] = t->coro[i].stranger_pid;
                 c->ghosts[i] = 0;
                 continue;
             }
+            c->strangers[i] = 0;
             if (haunts && c->peers[i] != 0) {
                 c->ghosts[i] = c->peers[i];
                 t->ghosts_shown++;
@@ -479,6 +508,18 @@ static void fill_peers(struct sim *s, hf_nodes part)
             }
             c->peers[i] = 0;
         }
+    }
+}
+
+/* From here on nobody in a majority's ring can hear those outside it. */
+static void note_excluded(struct sim *s, hf_nodes part)
+{
+    for (unsigned n = 0; n < s->opt.nodes; n++) {
+        int64_t *since = &s->totem.excluded_since[n];
+        if (part >> n & 1u)
+            *since = 0;
+        else if (sim_is_majority(s, part) && *since == 0)
+            *since = s->now;
     }
 }
 
@@ -511,6 +552,7 @@ static void form(struct sim *s, hf_nodes part)
             t->old_views++;
     }
     fill_peers(s, part);
+    note_excluded(s, part);
     for (unsigned n = 0; n < s->opt.nodes; n++) {
         if ((part >> n & 1u) == 0)
             continue;
@@ -590,12 +632,15 @@ void totem_close(struct sim *s)
         list_clear(&s->totem.coro[n].waiting);
         free(s->totem.coro[n].waiting.at);
     }
+    for (unsigned i = 0; i < TOTEM_HEARD_MAX; i++)
+        if (s->totem.heard[i] != NULL)
+            message_drop(s->totem.heard[i]);
 }
 
 void totem_start(struct sim *s, hf_node n)
 {
     struct corosync *c = &s->totem.coro[n.ix];
-    if (c->is_alive)
+    if (c->is_alive || !s->world.host[n.ix].is_up)
         return;
     sim_busy(s);
     c->is_alive = true;
@@ -627,6 +672,8 @@ void totem_stop(struct sim *s, hf_node n, bool is_clean)
     client_clear(&s->totem.client[n.ix]);
     memset(c->peers, 0, sizeof c->peers);
     memset(c->ghosts, 0, sizeof c->ghosts);
+    memset(c->strangers, 0, sizeof c->strangers);
+    c->stranger_pid = 0;
     c->client_pid = c->joined_pid = 0;
     uint8_t old = c->ring;
     c->ring = RINGS_MAX;
@@ -711,6 +758,65 @@ void totem_mcast(struct sim *s, hf_node n, const void *bytes, size_t len)
              message_new(MESSAGE_DATA, s->group.nodes[n.ix].nodeid, c->client_pid, bytes, len));
     if (c->ring < RINGS_MAX && !c->is_paused)
         token_soon(s, c->ring);
+}
+
+/* ---- a second process in the group, under a node's name ---- */
+
+static void stranger_says(struct sim *s, hf_node n, enum message_kind kind, const void *bytes,
+                          size_t len)
+{
+    struct corosync *c = &s->totem.coro[n.ix];
+    uint32_t nodeid = s->group.nodes[n.ix].nodeid;
+    list_add(&c->waiting, message_new(kind, nodeid, c->stranger_pid, bytes, len));
+    if (c->ring < RINGS_MAX && !c->is_paused)
+        token_soon(s, c->ring);
+}
+
+static void stranger_later(struct sim *s, hf_node n)
+{
+    queue_push(&s->queue, (struct sim_event){.at = s->now + sim_ms(s, 1, 2000),
+                                             .kind = SIM_STRANGER,
+                                             .node = n.ix,
+                                             .gen = s->totem.coro[n.ix].gen});
+}
+
+void totem_stranger_joins(struct sim *s, hf_node n, uint32_t words)
+{
+    struct corosync *c = &s->totem.coro[n.ix];
+    if (!c->is_alive || c->stranger_pid != 0)
+        return;
+    sim_busy(s);
+    SAY(s, n.ix, "a stranger joins the group");
+    c->stranger_pid = 60000u + n.ix;
+    c->stranger_words = words;
+    stranger_says(s, n, MESSAGE_STRANGER_JOIN, NULL, 0);
+    stranger_later(s, n);
+}
+
+void totem_stranger_speaks(struct sim *s, hf_node n, uint32_t gen)
+{
+    struct corosync *c = &s->totem.coro[n.ix];
+    uint8_t noise[200];
+    if (c->gen != gen || c->stranger_pid == 0)
+        return;
+    sim_busy(s);
+    if (c->stranger_words == 0) {
+        SAY(s, n.ix, "the stranger leaves the group");
+        stranger_says(s, n, MESSAGE_STRANGER_LEAVE, NULL, 0);
+        c->stranger_pid = 0;
+        return;
+    }
+    c->stranger_words--;
+    const struct message *old = s->totem.heard[sim_between(s, 0, TOTEM_HEARD_MAX - 1)];
+    if (old != NULL && sim_chance(s, 700)) {
+        stranger_says(s, n, MESSAGE_DATA, old->bytes, old->len);
+    } else {
+        size_t len = (size_t)sim_between(s, 1, sizeof noise);
+        for (size_t i = 0; i < len; i++)
+            noise[i] = (uint8_t)sim_between(s, 0, 255);
+        stranger_says(s, n, MESSAGE_DATA, noise, len);
+    }
+    stranger_later(s, n);
 }
 
 /* ---- faults of the wires ---- */

@@ -12,7 +12,13 @@
 #include "supervisord/cluster/replica.h"
 #include "supervisord/model/ids.h"
 
-enum message_kind { MESSAGE_DATA = 1, MESSAGE_JOIN, MESSAGE_LEAVE };
+enum message_kind {
+    MESSAGE_DATA = 1,
+    MESSAGE_JOIN,
+    MESSAGE_LEAVE,
+    MESSAGE_STRANGER_JOIN, /* of a second process on that node */
+    MESSAGE_STRANGER_LEAVE
+};
 
 struct message {
     uint32_t refs;
@@ -47,10 +53,15 @@ struct corosync {
     uint64_t newest_seq;          /* of a ring it was in; kept over restarts */
     struct message_list waiting;  /* accepted, without a place */
     int64_t held_until;           /* TRY_AGAIN: nothing is taken from `waiting` before */
+    uint32_t lose_next;           /* of its messages, accepted and never sent */
     uint32_t client_pid;          /* connected daemon */
     uint32_t joined_pid;          /* whose join was delivered here */
     uint32_t peers[HF_NODES_MAX]; /* pid by node, 0 = none */
     uint32_t ghosts[HF_NODES_MAX];
+    uint32_t strangers[HF_NODES_MAX];
+    uint32_t stranger_pid; /* another process here has joined the group */
+    uint32_t stranger_words;
+    bool loses_large; /* packets beyond the path's size vanish */
     uint32_t gen; /* of the process */
 };
 
@@ -61,7 +72,7 @@ struct client_item {
     struct hf_view view;
     hf_nodes ring;
     uint8_t peers_count;
-    struct replica_peer peers[2 * HF_NODES_MAX];
+    struct replica_peer peers[3 * HF_NODES_MAX];
 };
 
 struct client_queue {
@@ -70,7 +81,7 @@ struct client_queue {
     bool has_event;
 };
 
-enum { RINGS_MAX = 32 };
+enum { RINGS_MAX = 32, TOTEM_HEARD_MAX = 16, TOTEM_SMALL_BYTES = 1200 };
 
 struct totem {
     struct ring ring[RINGS_MAX];
@@ -82,6 +93,8 @@ struct totem {
     int64_t reform_at;
     hf_node last_words; /* cut this node off right after its next message; HF_NO_NODE = off */
     uint8_t last_words_fault;
+    struct message *heard[TOTEM_HEARD_MAX]; /* kept by a stranger, to be said again */
+    int64_t excluded_since[HF_NODES_MAX]; /* a majority's ring formed without it then; 0 = none */
     uint64_t last_instants, old_views, dropped, ghosts_shown;
 };
 
@@ -98,6 +111,10 @@ void totem_client(struct sim *s, hf_node n); /* SIM_CLIENT */
 /* It has read everything. */
 bool totem_client_is_idle(const struct sim *s, hf_node n);
 void totem_client_wake(struct sim *s, hf_node n);
+
+/* Another process on n joins the group under n's node id, says noise or old things, and leaves. */
+void totem_stranger_joins(struct sim *s, hf_node n, uint32_t words);
+void totem_stranger_speaks(struct sim *s, hf_node n, uint32_t gen); /* SIM_STRANGER */
 
 /* The corosync process. */
 void totem_start(struct sim *s, hf_node n);

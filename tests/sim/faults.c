@@ -3,70 +3,19 @@
  */
 #include "tests/sim/faults.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "supervisord/base/str.h"
 #include "tests/sim/operator.h"
 #include "tests/sim/sim.h"
 
-static const char *const ids[FAULTS] = {
-    "P1",  "P2", "P3", "P7", "P8", "P9", "P13", "P16", "P17", "P18", "C1",  "C2",  "C3",
-    "C4",  "C5", "C6", "C7", "C8", "C9", "C10", "C11", "C12", "C13", "C14", "C15", "C18",
-    "C19", "H1", "H2", "H3", "H4", "H5", "H9",  "H10", "H11", "H13", "H14", "H15", "H17",
-    "T4",  "T5", "T6", "K3", "K4", "O1", "O4",  "O5",  "O7",  "O9",
-};
-
-static const char *const texts[FAULTS] = {
-    "daemon killed",
-    "daemon paused below the mute limit",
-    "daemon paused far above it",
-    "crash with a half-written journal",
-    "daemon crashes in a loop",
-    "VM agent dies",
-    "qemu killed for want of memory",
-    "libvirt hangs or refuses",
-    "qemu dies",
-    "qemu in D state: a stop cannot be proved",
-    "corosync killed",
-    "corosync stopped 0.5, 3 or 60 token times",
-    "corosync restarted cleanly",
-    "try again: messages held back",
-    "an accepted message vanishes",
-    "a message is sent again",
-    "a message arrives damaged",
-    "a ghost stays in the list",
-    "joined and gone in the same instant",
-    "one node is cut off",
-    "every node is alone",
-    "bridge: two nodes hear only the third",
-    "one-way loss",
-    "a flapping link",
-    "lossy wires: new rings without a lost node",
-    "a minority's own messages before a merge",
-    "cold start of all daemons",
-    "host loses power with its BMC",
-    "host loses power, BMC alive",
-    "kernel panic: a quick reboot",
-    "host freezes for good",
-    "host stalls 1 to 30 s",
-    "a reset host boots at once",
-    "fence device slow, hung or dead",
-    "fence device refuses",
-    "the fencing node dies meanwhile",
-    "the target is back while it is fenced",
-    "a second host fails during recovery",
-    "all hosts lose power",
-    "a person's copy holds the disk at a start",
-    "stored state damaged, cut or lost",
-    "the disk hangs",
-    "clocks run at different rates",
-    "suspend and resume",
-    "another cluster file on one node",
-    "VM started or ended by hand",
-    "a person confirms wrongly",
-    "maintenance is forgotten",
-    "a host is shut down cleanly",
-};
+#define FAULT(id_, text_) #id_,
+static const char *const ids[FAULTS] = {FAULT_LIST};
+#undef FAULT
+#define FAULT(id_, text_) text_,
+static const char *const texts[FAULTS] = {FAULT_LIST};
+#undef FAULT
 
 const char *fault_id(enum fault f)
 {
@@ -179,7 +128,14 @@ static bool fault_process(struct sim *s, enum fault f, hf_node n)
         return true;
     case FAULT_P3:
         node_daemon_pause(s, n);
-        later(s, SIM_DAEMON_RESUME, n, sim_ms(s, s->opt.mute_after_ms, 120000), 0);
+        later(s, SIM_DAEMON_RESUME, n,
+              sim_ms(s, s->opt.mute_after_ms,
+                     120000 + s->opt.lease_ms + dog_actual_ms(s, s->opt.wd_timeout_ms)),
+              0);
+        return true;
+    case FAULT_P4: /* until somebody looks, or its watchdog does */
+        node_daemon_pause(s, n);
+        undo_in(s, sim_ms(s, 60000, 900000), f, hf_bit(n), 0);
         return true;
     case FAULT_P7:
         daemon_dies(s, n, true, sim_ms(s, 50, 5000));
@@ -249,6 +205,11 @@ static bool fault_corosync(struct sim *s, enum fault f, hf_node n)
         totem_hold(s, n,
                    s->now + (f == FAULT_C4 ? sim_ms(s, 10, 1000)
                                            : sim_ms(s, s->opt.resend_ms, 3 * s->opt.resend_ms)));
+        return true;
+    case FAULT_C5:
+        s->totem.coro[n.ix].lose_next += (uint32_t)sim_between(s, 1, 6);
+        node_facts(s, n); /* there is always something to tell */
+        node_facts(s, n);
         return true;
     case FAULT_C9: /* joins and is gone again at once */
         daemon_dies(s, n, false, sim_ms(s, 1, 100));
@@ -333,7 +294,9 @@ static bool fault_host(struct sim *s, enum fault f, hf_node n)
     case FAULT_K4:
         totem_pause(s, n);
         node_daemon_pause(s, n);
+        dog_pause(s, n);
         off = f == FAULT_H4 ? sim_ms(s, 60000, 900000) : sim_ms(s, 1000, 30000);
+        later(s, SIM_FEEDER_RESUME, n, off + sim_us(s, 0, 20000), h->feeder.gen);
         later(s, SIM_DAEMON_RESUME, n, off, 0);
         later(s, SIM_CORO_RESUME, n, off + sim_us(s, 0, 20000), s->totem.coro[n.ix].gen);
         return true;
@@ -370,6 +333,70 @@ static bool fault_host(struct sim *s, enum fault f, hf_node n)
     }
 }
 
+/* One disk at a time: with more, nobody has the state any more. */
+static bool disk_may_lie(const struct sim *s)
+{
+    for (unsigned i = 0; i < s->opt.nodes; i++)
+        if (s->node[i].is_damaged || s->node[i].stored_len == 0)
+            return false;
+    return true;
+}
+
+static void disk_lies(struct sim *s, hf_node n, const uint8_t *bytes, size_t len)
+{
+    struct sim_node *d = &s->node[n.ix];
+    d->is_damaged = true;
+    if (len > 0)
+        memcpy(d->stored, bytes, len);
+    d->stored_len = len;
+    d->disk_hangs = true; /* or it would be written anew before anybody reads it */
+    undo_in(s, sim_ms(s, 1000, 5000), FAULT_T6, hf_bit(n), 0);
+    daemon_dies(s, n, true, sim_ms(s, 50, 5000));
+}
+
+/* Somebody keeps a copy of a node's state and puts it in a node's place much later. */
+static bool replay_old_state(struct sim *s, hf_node n)
+{
+    struct fault_state *f = &s->faults;
+    const struct sim_node *d = &s->node[n.ix];
+    if (f->old_len == 0 && d->stored_len > 0) {
+        f->old = malloc(d->stored_len);
+        if (f->old == NULL)
+            abort();
+        memcpy(f->old, d->stored, d->stored_len);
+        f->old_len = d->stored_len;
+        return false;
+    }
+    if (f->old_len == 0 || !disk_may_lie(s))
+        return false;
+    disk_lies(s, n, f->old, f->old_len);
+    return true;
+}
+
+static bool fault_disk(struct sim *s, enum fault f, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    switch (f) {
+    case FAULT_T5:
+        if (!disk_may_lie(s))
+            return false;
+        /* A damaged record is found by its CRC and not used: nothing is left, or an older copy. */
+        if (d->saved_len > 0 && sim_chance(s, 500))
+            disk_lies(s, n, d->saved, d->saved_len);
+        else
+            disk_lies(s, n, NULL, 0);
+        return true;
+    case FAULT_T6:
+        d->disk_hangs = true;
+        undo_in(s, sim_ms(s, 10000, 120000), f, hf_bit(n), 0);
+        return true;
+    case FAULT_M9:
+        return replay_old_state(s, n);
+    default:
+        return false;
+    }
+}
+
 static bool fault_rest(struct sim *s, enum fault f, hf_node n)
 {
     struct sim_node *d = &s->node[n.ix];
@@ -379,26 +406,6 @@ static bool fault_rest(struct sim *s, enum fault f, hf_node n)
     case FAULT_C19:
         for (unsigned i = 0; i < s->opt.nodes; i++)
             daemon_dies(s, sim_node_at(i), sim_chance(s, 500), sim_ms(s, 50, 20000));
-        return true;
-    case FAULT_T5:
-        for (unsigned i = 0; i < s->opt.nodes; i++)
-            if (s->node[i].is_damaged || s->node[i].stored_len == 0)
-                return false; /* one disk at a time: with more, nobody has the state any more */
-        d->is_damaged = true;
-        /* A damaged record is found by its CRC and not used: nothing is left, or an older copy. */
-        if (d->saved_len > 0 && sim_chance(s, 500)) {
-            memcpy(d->stored, d->saved, d->saved_len);
-            d->stored_len = d->saved_len;
-        } else {
-            d->stored_len = 0;
-        }
-        d->disk_hangs = true; /* or it would be written anew before anybody reads it */
-        undo_in(s, sim_ms(s, 1000, 5000), FAULT_T6, hf_bit(n), 0);
-        daemon_dies(s, n, true, sim_ms(s, 50, 5000));
-        return true;
-    case FAULT_T6:
-        d->disk_hangs = true;
-        undo_in(s, sim_ms(s, 10000, 120000), f, hf_bit(n), 0);
         return true;
     case FAULT_O1:
         d->config_differs = true;
@@ -428,11 +435,156 @@ static bool fault_rest(struct sim *s, enum fault f, hf_node n)
     }
 }
 
+/* A watchdog that is open cannot be taken away or break unseen: it is found so after a reset. */
+static bool dog_spoiled(struct sim *s, enum fault f, hf_node n)
+{
+    struct host *h = &s->world.host[n.ix];
+    if (!s->opt.has_watchdog || !h->is_on)
+        return false;
+    if (h->dog.is_running) {
+        world_power_off(s, n, "reset");
+        world_power_on(s, n, boot_time(s));
+    }
+    h->dog.kind = f == FAULT_H7 ? DOG_BUSY
+                                : (uint8_t[]){DOG_ABSENT, DOG_SOFT,
+                                              DOG_STUCK}[sim_between(s, 0, 2)];
+    if (f == FAULT_H6 && s->opt.has_liar && sim_chance(s, 300))
+        h->dog.kind = DOG_DEAF;
+    undo_in(s, sim_ms(s, 30000, 900000), f, hf_bit(n), 0);
+    return true;
+}
+
+static void swap_devices(struct sim *s, hf_node a, hf_node b)
+{
+    for (unsigned l = 0; l < HF_FENCE_LEVELS_MAX; l++) {
+        s->world.host[a.ix].wired[l] = b.ix;
+        s->world.host[b.ix].wired[l] = a.ix;
+    }
+}
+
+static bool fault_watchdog(struct sim *s, enum fault f, hf_node n)
+{
+    struct host *h = &s->world.host[n.ix];
+    hf_node other = sim_node_at((n.ix + 1u) % s->opt.nodes);
+    int64_t w = SIM_MS(dog_actual_ms(s, s->opt.wd_timeout_ms));
+    switch (f) {
+    case FAULT_P5:
+        if (!h->feeder.is_alive)
+            return false;
+        dog_kill(s, n, sim_chance(s, 500) ? sim_ms(s, 50, 1000) : sim_between(s, w / 2, 3 * w));
+        return true;
+    case FAULT_P6:
+        if (!h->feeder.device.is_open || h->feeder.is_paused)
+            return false;
+        h->feeder.stops_at_ping = true;
+        later(s, SIM_FEEDER_RESUME, n, sim_between(s, w / 5, w + w / 4), h->feeder.gen);
+        if (sim_chance(s, 600)) /* and it is the last one */
+            cut_off(s, FAULT_C10, hf_bit(n), sim_ms(s, 10000, 300000));
+        return true;
+    case FAULT_H6:
+    case FAULT_H7:
+        return dog_spoiled(s, f, n);
+    case FAULT_H12:
+        if (h->wired[0] != n.ix || s->world.host[other.ix].wired[0] != other.ix)
+            return false;
+        swap_devices(s, n, other);
+        undo_in(s, sim_ms(s, 70000, 900000), f, hf_bit(n) | hf_bit(other), 0);
+        return true;
+    case FAULT_K1:
+        node_clock_jumps(s, n, sim_ms(s, 100, sim_chance(s, 500) ? 10000 : 3600000));
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool fault_daemon(struct sim *s, enum fault f, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    hf_node on;
+    hf_vm_uid uid;
+    switch (f) {
+    case FAULT_P10:
+        for (int i = 0; i < 2 * NODE_REPORTS_MAX && s->world.host[n.ix].agent_alive; i++)
+            node_facts(s, n);
+        if (!s->world.host[n.ix].agent_alive)
+            later(s, SIM_AGENT_UP, n, sim_ms(s, 50, 20000), s->world.host[n.ix].agent_gen);
+        return true;
+    case FAULT_P12:
+        d->keeps_pid = d->is_alive;
+        daemon_dies(s, n, sim_chance(s, 500), sim_ms(s, 5, 5000));
+        return d->keeps_pid;
+    case FAULT_P14:
+        s->world.host[n.ix].no_forks = true;
+        undo_in(s, sim_ms(s, 10000, 600000), f, hf_bit(n), 0);
+        return true;
+    case FAULT_P15:
+        d->disk_hangs = true; /* nothing reaches it from here on */
+        undo_in(s, sim_ms(s, 60000, 600000), f, hf_bit(n), 0);
+        return true;
+    case FAULT_P19:
+        uid = any_running(s, &on);
+        if (uid != 0)
+            world_vm_end(s, on, uid, VM_END_CRASH);
+        return uid != 0;
+    default:
+        return false;
+    }
+}
+
+static void restart_slowly(struct sim *s, hf_node n, uint32_t left)
+{
+    totem_hold(s, n, s->now + sim_ms(s, 100, 1500));
+    if (sim_chance(s, 400)) {
+        totem_stop(s, n, sim_chance(s, 500));
+        later(s, SIM_CORO_UP, n, sim_ms(s, 50, 3000), 0);
+    }
+    undo_in(s, sim_ms(s, 200, 5000), FAULT_C17, hf_bit(n), left);
+}
+
+static bool fault_group(struct sim *s, enum fault f, hf_node n)
+{
+    switch (f) {
+    case FAULT_C16: /* counted when it comes to pass */
+        s->totem.coro[n.ix].loses_large = true;
+        undo_in(s, sim_ms(s, 5000, 120000), f, hf_bit(n), 0);
+        if (sim_chance(s, 500))
+            daemon_dies(s, n, false, sim_ms(s, 50, 2000));
+        return true;
+    case FAULT_C17:
+        restart_slowly(s, n, (uint32_t)sim_between(s, 3, 20));
+        return true;
+    case FAULT_C20:
+        s->node[n.ix].link_unfit = true;
+        node_facts(s, n);
+        undo_in(s, sim_ms(s, 5000, 300000), f, hf_bit(n), 0);
+        return true;
+    case FAULT_C21:
+        totem_stop(s, n, true);
+        totem_cut_off(s, hf_bit(n));
+        later(s, SIM_CORO_UP, n, sim_ms(s, 50, 3000), 0);
+        undo_in(s, sim_ms(s, 10000, 300000), f, hf_bit(n), 0);
+        return true;
+    case FAULT_M3:
+        totem_pause(s, n);
+        later(s, SIM_CORO_RESUME, n, sim_ms(s, 300, 6300), s->totem.coro[n.ix].gen);
+        return true;
+    case FAULT_M5:
+        if (!s->opt.has_stranger || !s->totem.coro[n.ix].is_alive)
+            return false;
+        totem_stranger_joins(s, n, (uint32_t)sim_between(s, 0, 40));
+        return true;
+    default:
+        return false;
+    }
+}
+
 static bool strike(struct sim *s, enum fault f)
 {
     hf_node n = any_node(s);
     return fault_process(s, f, n) || fault_corosync(s, f, n) || fault_wires(s, f, n) ||
-           fault_host(s, f, n) || fault_rest(s, f, n);
+           fault_host(s, f, n) || fault_watchdog(s, f, n) || fault_daemon(s, f, n) ||
+           fault_group(s, f, n) || fault_disk(s, f, n) || fault_rest(s, f, n);
 }
 
 /* ---- faults that wait for a moment ---- */
@@ -464,6 +616,69 @@ void faults_at_start(struct sim *s, hf_node actor)
         moment(s, FAULT_H15, sim_chance(s, 700) ? actor : any_node(s));
 }
 
+enum { HAND_UPGRADE = 0, HAND_SWITCH_OFF };
+
+static void hand_in(struct sim *s, uint16_t what, hf_node n, int64_t delay, uint32_t gen)
+{
+    queue_push(&s->queue, (struct sim_event){.at = s->now + delay,
+                                             .kind = SIM_HAND,
+                                             .node = n.ix,
+                                             .a = what,
+                                             .b = 0,
+                                             .gen = gen});
+}
+
+void faults_at_hold(struct sim *s, hf_node n, uint32_t ms)
+{
+    checker_holds(s, n, ms);
+    s->faults.hold_ms[n.ix] = ms;
+    if (!s->faults.is_over)
+        hand_in(s, HAND_UPGRADE, n, sim_ms(s, 5, 1000), s->world.host[n.ix].gen);
+}
+
+void faults_at_leave(struct sim *s, hf_node n)
+{
+    if (!s->faults.is_over)
+        hand_in(s, HAND_SWITCH_OFF, n, sim_ms(s, 1000, 60000), s->world.host[n.ix].gen);
+}
+
+/* Mostly back in time; sometimes the owner has thought it would be quicker. */
+static void upgrade(struct sim *s, hf_node n)
+{
+    int64_t ms = s->faults.hold_ms[n.ix];
+    int64_t back = sim_chance(s, 800) ? sim_ms(s, 50, ms * 7 / 10) : sim_ms(s, ms, 3 * ms);
+    if (!s->opt.is_random)
+        return;
+    if (sim_chance(s, 600)) {
+        daemon_dies(s, n, false, back);
+        faults_count(s, FAULT_P1);
+        return;
+    }
+    totem_stop(s, n, true);
+    undo_in(s, back, FAULT_C3, hf_bit(n), 0);
+}
+
+static void switch_off(struct sim *s, hf_node n)
+{
+    const struct engine *e = node_engine(s, n);
+    if (e == NULL || !engine_node(e, n).has_left || s->node[n.ix].phase != REPLICA_SYNCED)
+        return; /* it has been called back, or nobody can tell */
+    node_daemon_kill(s, n, false);
+    totem_stop(s, n, true);
+    host_dies(s, n, "switched off by its owner", sim_ms(s, 1000, 300000), FAULT_O9);
+    faults_count(s, FAULT_O9);
+}
+
+void faults_hand(struct sim *s, hf_node n, uint16_t what, uint32_t gen)
+{
+    if (s->faults.is_over || gen != s->world.host[n.ix].gen || !s->world.host[n.ix].is_up)
+        return;
+    if (what == HAND_UPGRADE)
+        upgrade(s, n);
+    else
+        switch_off(s, n);
+}
+
 void faults_moment(struct sim *s, enum fault f, hf_node n)
 {
     if (s->faults.is_over)
@@ -478,7 +693,9 @@ void faults_moment(struct sim *s, enum fault f, hf_node n)
 
 static bool is_counted_later(enum fault f)
 {
-    return f == FAULT_H13 || f == FAULT_H14 || f == FAULT_H15 || f == FAULT_H10 || f == FAULT_H11;
+    return f == FAULT_C5 || f == FAULT_C16 || f == FAULT_P6 || f == FAULT_H6 || f == FAULT_H7 ||
+           f == FAULT_H12 || f == FAULT_H13 || f == FAULT_H14 || f == FAULT_H15 || f == FAULT_H10 ||
+           f == FAULT_H11;
 }
 
 void faults_next(struct sim *s)
@@ -510,6 +727,13 @@ void faults_next(struct sim *s)
 
 /* ---- the end of lasting faults ---- */
 
+static void rewire(struct sim *s)
+{
+    for (unsigned n = 0; n < s->opt.nodes; n++)
+        for (unsigned l = 0; l < HF_FENCE_LEVELS_MAX; l++)
+            s->world.host[n].wired[l] = (uint8_t)n;
+}
+
 static void again(struct sim *s, const struct fault_undo *u)
 {
     hf_node n = hf_nodes_first(u->nodes);
@@ -528,6 +752,8 @@ static void again(struct sim *s, const struct fault_undo *u)
     } else if (u->fault == FAULT_P8) {
         daemon_dies(s, n, true, sim_ms(s, 50, 2000));
         undo_in(s, sim_ms(s, 100, 4000), FAULT_P8, u->nodes, u->arg - 1);
+    } else if (u->fault == FAULT_C17 && s->world.host[n.ix].is_up) {
+        restart_slowly(s, n, u->arg - 1);
     }
 }
 
@@ -537,6 +763,47 @@ static void undo_host(struct sim *s, hf_node n)
         if (s->world.host[n.ix].bmc[i] == BMC_DEAD)
             s->world.host[n.ix].bmc[i] = BMC_OK;
     world_power_on(s, n, boot_time(s));
+}
+
+static void undo_rest(struct sim *s, const struct fault_undo *u, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    switch ((enum fault)u->fault) {
+    case FAULT_P4:
+        if (d->is_paused)
+            daemon_dies(s, n, true, sim_ms(s, 50, 5000));
+        return;
+    case FAULT_P14:
+        s->world.host[n.ix].no_forks = false;
+        return;
+    case FAULT_P15:
+        daemon_dies(s, n, true, sim_ms(s, 50, 5000));
+        d->disk_hangs = false;
+        return;
+    case FAULT_C16:
+        s->totem.coro[n.ix].loses_large = false;
+        return;
+    case FAULT_C20:
+        d->link_unfit = false;
+        node_facts(s, n);
+        return;
+    case FAULT_H6:
+    case FAULT_H7:
+        s->world.host[n.ix].dog.kind = DOG_GOOD;
+        return;
+    case FAULT_H12:
+        rewire(s);
+        return;
+    case FAULT_T6:
+        d->disk_hangs = false;
+        return;
+    case FAULT_O1:
+        d->config_differs = false;
+        daemon_dies(s, n, false, sim_ms(s, 50, 2000));
+        return;
+    default:
+        return;
+    }
 }
 
 void faults_undo(struct sim *s, uint32_t slot)
@@ -552,6 +819,7 @@ void faults_undo(struct sim *s, uint32_t slot)
     case FAULT_P8:
     case FAULT_C14:
     case FAULT_C15:
+    case FAULT_C17:
         again(s, &u);
         if (u.fault == FAULT_C14 && u.arg == 0)
             totem_heal(s, sim_all(s));
@@ -579,6 +847,7 @@ void faults_undo(struct sim *s, uint32_t slot)
     case FAULT_C12:
     case FAULT_C13:
     case FAULT_C18:
+    case FAULT_C21:
         s->totem.last_words = HF_NO_NODE;
         totem_heal(s, sim_all(s));
         return;
@@ -593,14 +862,8 @@ void faults_undo(struct sim *s, uint32_t slot)
         for (unsigned i = 0; i < HF_FENCE_LEVELS_MAX; i++)
             s->world.host[n.ix].bmc[i] = BMC_OK;
         return;
-    case FAULT_T6:
-        s->node[n.ix].disk_hangs = false;
-        return;
-    case FAULT_O1:
-        s->node[n.ix].config_differs = false;
-        daemon_dies(s, n, false, sim_ms(s, 50, 2000));
-        return;
     default:
+        undo_rest(s, &u, n);
         return;
     }
 }
@@ -626,14 +889,22 @@ void faults_heal(struct sim *s, hf_nodes core)
     s->faults.is_over = true;
     s->faults.follow = FAULTS;
     s->totem.last_words = HF_NO_NODE;
+    rewire(s);
     for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++)
         s->world.vm[uid].is_crashy = s->world.vm[uid].refuses = false;
     for (unsigned i = 0; i < s->opt.nodes; i++) {
         hf_node n = sim_node_at(i);
         struct host *h = &s->world.host[i];
         memset(h->bmc, 0, sizeof h->bmc);
+        h->no_forks = false;
+        s->totem.coro[i].lose_next = 0;
+        s->totem.coro[i].loses_large = false;
+        s->node[i].link_unfit = false; /* or nobody could arm */
+        if (s->node[i].is_alive)
+            node_facts(s, n);
         if ((core >> i & 1u) == 0)
             continue;
+        h->dog.kind = DOG_GOOD;
         for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++)
             h->vm[uid].is_stuck = false;
         s->node[i].disk_hangs = false;
@@ -648,6 +919,8 @@ void faults_heal(struct sim *s, hf_nodes core)
         totem_resume(s, n);
         world_libvirt(s, n, LIBVIRT_OK);
         world_agent_up(s, n);
+        dog_resume(s, n);
+        dog_start(s, n);
         node_daemon_resume(s, n);
         if (!s->node[i].is_alive)
             node_daemon_start(s, n);

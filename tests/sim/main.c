@@ -1,11 +1,13 @@
 /* holdfast-sim - run seeds, one seed, a scenario or a journal. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "supervisord/base/assert.h"
+#include "supervisord/base/log.h"
 #include "tests/sim/replay.h"
 #include "tests/sim/scenario.h"
 #include "tests/sim/seeds.h"
@@ -16,6 +18,18 @@ _Noreturn void hf_assert_failed(const char *condition, const char *file, int lin
 {
     swarm_died(condition, file, line);
     abort();
+}
+
+/* What the daemon's own objects log belongs to the timeline of the run. */
+void hf_log(enum hf_level level, const char *format, ...)
+{
+    char text[160];
+    va_list args;
+    (void)level;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    swarm_logged(text);
 }
 
 static const char usage[] =

@@ -18,10 +18,10 @@ hf_time node_clock(const struct sim *s, hf_node n)
                      seen / 1000000 * s->opt.skew_ppm[n.ix]};
 }
 
-/* True time that passes while the node's clock advances by `ns`. */
-static int64_t true_ns(const struct sim *s, hf_node n, int64_t ns)
+int64_t node_true_ns(const struct sim *s, hf_node n, int64_t ns)
 {
-    return ns - ns / 1000000 * s->opt.skew_ppm[n.ix];
+    int64_t ppm = s->opt.skew_ppm[n.ix];
+    return ns - ns / (1000000 + ppm) * ppm;
 }
 
 const struct engine *node_engine(const struct sim *s, hf_node n)
@@ -30,17 +30,77 @@ const struct engine *node_engine(const struct sim *s, hf_node n)
     return d->is_alive ? replica_engine(d->replica) : NULL;
 }
 
+/* One turn of the daemon's loop for the watchdog, as daemon_lease() of the real one. */
+static void lease_loop(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    struct replica_view view = replica_look(d->replica);
+    bool is_fit = !d->link_unfit && !d->config_differs;
+    hf_time now = node_clock(s, n);
+    if (!d->lease.conf.is_used)
+        return;
+    lease_echoed(&d->lease, view.newest_echoed, now);
+    if (d->lease.is_synced != (view.phase == REPLICA_SYNCED) || d->lease.is_fit != is_fit)
+        lease_group(&d->lease, view.phase == REPLICA_SYNCED, is_fit, now);
+    else
+        lease_turn(&d->lease, now);
+}
+
+/* The daemon looks every tenth of a second while it is armed. Here only while that can matter: when
+ * the lease is nearly over, or something is being settled. */
+static void lease_later(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    if (!d->lease.conf.is_used)
+        return;
+    hf_time now = node_clock(s, n);
+    struct lease_view look = lease_look(&d->lease);
+    bool is_armed = look.state == HF_WD_ARMED;
+    hf_time at = hf_time_add_ms(now, 2000);
+    if (is_armed && look.expires.ns - SIM_MS(300) < at.ns)
+        at = (hf_time){look.expires.ns - SIM_MS(300)};
+    if (at.ns < now.ns + SIM_MS(LEASE_WATCH_MS))
+        at.ns = now.ns + SIM_MS(LEASE_WATCH_MS);
+    int64_t event_at = s->now + node_true_ns(s, n, at.ns - now.ns);
+    if (d->lease_at != 0 && d->lease_at <= event_at)
+        return; /* looks again then */
+    d->lease_at = event_at;
+    queue_push(&s->queue, (struct sim_event){.at = event_at,
+                                             .kind = SIM_LEASE,
+                                             .node = n.ix,
+                                             .gen = ++d->lease_gen});
+}
+
+static void paths_later(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    hf_time deadline = paths_deadline(&d->paths);
+    hf_time now = node_clock(s, n);
+    if (deadline.ns == INT64_MAX)
+        return;
+    int64_t wait = deadline.ns > now.ns ? deadline.ns - now.ns : 0;
+    int64_t at = s->now + node_true_ns(s, n, wait) + 1000;
+    if (d->paths_at != 0 && d->paths_at <= at)
+        return;
+    d->paths_at = at;
+    queue_push(&s->queue, (struct sim_event){
+                              .at = at, .kind = SIM_PATHS, .node = n.ix, .gen = ++d->paths_gen});
+}
+
 void node_reschedule(struct sim *s, hf_node n)
 {
     struct sim_node *d = &s->node[n.ix];
     if (!d->is_alive || d->is_paused)
         return;
+    lease_loop(s, n);
+    lease_later(s, n);
+    paths_later(s, n);
     hf_time deadline = replica_deadline(d->replica);
     hf_time now = node_clock(s, n);
     int64_t wait = deadline.ns > now.ns ? deadline.ns - now.ns : 0;
     if (deadline.ns == INT64_MAX || wait > SIM_MS(3600 * 1000LL))
         wait = SIM_MS(3600 * 1000LL);
-    int64_t at = s->now + true_ns(s, n, wait) + 1000;
+    int64_t at = s->now + node_true_ns(s, n, wait) + 1000;
     if (at == d->tick_at)
         return;
     d->tick_at = at;
@@ -89,6 +149,9 @@ static void port_stepped(void *user, const struct engine *e, const struct hf_eve
         if (cookie <= d->cookie_done)
             sim_fail(s, "S4: node %u's event %llu is applied twice", d->me.ix,
                      (unsigned long long)cookie);
+        if (d->cookie_done != 0 && cookie > d->cookie_done + 1)
+            sim_fail(s, "S12: node %u's event %llu is applied, the one before it never was",
+                     d->me.ix, (unsigned long long)cookie);
         d->cookie_done = cookie;
     }
     sim_busy(s);
@@ -96,6 +159,8 @@ static void port_stepped(void *user, const struct engine *e, const struct hf_eve
     if (d->journal != NULL)
         replay_write_event(d->journal, e, ev, out);
     checker_stepped(s, d->me, e, ev, out);
+    if (ev->type == HF_EV_MEMBERS)
+        paths_group(&d->paths, true, node_clock(s, d->me));
     ask_if_due(d, e);
     if (!d->disk_hangs && ++d->unsaved > s->opt.journal_lag)
         store(d, e);
@@ -129,11 +194,12 @@ static void arm(struct sim_node *d, const struct hf_effect *fx)
         return;
     }
     struct node_timer *t = &d->timer[free_ix];
+    int64_t wait = node_true_ns(s, d->me, SIM_MS(fx->u.timer.after_ms));
     t->token = fx->token;
     t->is_due = false;
     t->gen++;
-    int64_t wait = true_ns(s, d->me, SIM_MS(fx->u.timer.after_ms));
-    queue_push(&s->queue, (struct sim_event){.at = s->now + wait + sim_us(s, 100, 5000),
+    t->at = s->now + wait + sim_us(s, 100, 5000);
+    queue_push(&s->queue, (struct sim_event){.at = t->at,
                                              .kind = SIM_TIMER,
                                              .node = d->me.ix,
                                              .a = (uint16_t)free_ix,
@@ -165,9 +231,11 @@ static void fence(struct sim_node *d, const struct hf_effect *fx)
                              .token = fx->token,
                              .target = fx->u.fence.target,
                              .level = fx->u.fence.level,
+                             .is_power_on = fx->type == HF_FX_POWER_ON,
                              .gen = f->gen + 1};
-    SAY(s, d->me.ix, "fences node %u at level %u", f->target.ix, f->level);
-    world_fence(s, d->me, f->target, f->level, (uint32_t)slot, f->gen);
+    SAY(s, d->me.ix, "%s node %u at level %u", f->is_power_on ? "switches on" : "fences",
+        f->target.ix, f->level);
+    world_fence(s, d->me, f->target, f->level, (uint32_t)slot, f->gen, f->is_power_on);
 }
 
 static void keep(struct sim_node *d, const struct hf_effect *fx)
@@ -211,6 +279,17 @@ static void perform(struct sim_node *d, const struct hf_effect *fx)
         world_vm_order(s, d->me, fx);
         if (fx->type == HF_FX_VM_START)
             faults_at_start(s, d->me);
+        return;
+    case HF_FX_POWER_ON:
+        fence(d, fx);
+        return;
+    case HF_FX_HOLD:
+    case HF_FX_DISARM:
+        SAY(s, d->me.ix, "order %llu.%u: %s", (unsigned long long)fx->token.seq, fx->token.nth,
+            fx->type == HF_FX_HOLD ? "hold" : "the watchdog may be closed");
+        lease_effect(&d->lease, fx, node_clock(s, d->me));
+        if (fx->type == HF_FX_HOLD)
+            faults_at_hold(s, d->me, fx->u.hold.ms);
         return;
     case HF_FX_TIMER:
     case HF_FX_TYPES:
@@ -274,6 +353,8 @@ static void port_phase(void *user, enum replica_phase was, enum replica_phase no
     sim_busy(d->sim);
     SAY(d->sim, d->me.ix, "%s -> %s: %s", names[was], names[now], why);
     d->phase = now;
+    if (now != REPLICA_SYNCED)
+        paths_group(&d->paths, false, node_clock(d->sim, d->me));
     checker_phase(d->sim, d->me, now);
 }
 
@@ -283,6 +364,79 @@ static void port_side(void *user, uint32_t nodeid, const uint8_t *bytes, size_t 
     (void)nodeid;
     (void)bytes;
     (void)len;
+}
+
+/* ---- the watchdog and the fence paths: ports of the daemon's own objects ---- */
+
+static const struct engine *port_engine(void *user)
+{
+    const struct sim_node *d = user;
+    return replica_engine(d->replica);
+}
+
+static enum hf_code port_submit(void *user, const struct hf_event *ev, struct hf_err *err)
+{
+    struct sim_node *d = user;
+    enum hf_code code =
+        replica_submit(d->replica, ev, d->cookie + 1, node_clock(d->sim, d->me), err);
+    d->cookie += code == HF_OK; /* without a break: what is taken is applied, in this order */
+    return code;
+}
+
+static bool port_tell(void *user, enum hf_agent_kind kind, const struct hf_report *report)
+{
+    struct sim_node *d = user;
+    if (kind == HF_AGENT_FEEDER)
+        return dog_told(d->sim, d->me, report);
+    return world_self_stop(d->sim, d->me);
+}
+
+/* The fence runner tries one level: how long it takes and what it finds is the device's affair. */
+static bool port_test(void *user, const struct hf_report *test)
+{
+    struct sim_node *d = user;
+    struct sim *s = d->sim;
+    hf_node target = engine_node_by_name(replica_engine(d->replica), test->u.test.target);
+    d->tested = (struct hf_report){.kind = HF_REPORT_TESTED};
+    d->tested.u.tested.number = test->u.test.number;
+    int64_t takes = world_test(s, target, test->u.test.level, test->u.test.deadline_ms, &d->tested);
+    queue_push(&s->queue, (struct sim_event){.at = s->now + takes,
+                                             .kind = SIM_TESTED,
+                                             .node = d->me.ix,
+                                             .b = test->u.test.number,
+                                             .gen = d->gen});
+    return true;
+}
+
+static void port_tested(void *user, uint64_t cookie, const struct hf_report *tested)
+{
+    (void)user;
+    (void)cookie;
+    (void)tested;
+}
+
+static void port_news(void *user, hf_node target, uint8_t level, const struct hf_report *tested)
+{
+    struct sim_node *d = user;
+    SAY(d->sim, d->me.ix, "fence path of node %u, level %u: found %d", target.ix, level,
+        (int)tested->u.tested.found);
+}
+
+static void open_objects(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    uint32_t nodeid = s->group.nodes[n.ix].nodeid;
+    struct hf_watchdog_conf conf = {.is_used = s->opt.has_watchdog,
+                                    .timeout_ms = s->opt.wd_timeout_ms,
+                                    .lease_ms = s->opt.lease_ms,
+                                    .device = "/dev/watchdog"};
+    lease_init(&d->lease, nodeid, &conf,
+               &(struct lease_ports){d, port_engine, port_submit, port_tell});
+    paths_init(&d->paths, nodeid,
+               &(struct paths_ports){d, port_engine, port_submit, port_test, port_tested,
+                                     port_news});
+    d->dog_waits = false;
+    d->lease_at = d->paths_at = 0;
 }
 
 /* ---- the daemon's life ---- */
@@ -334,8 +488,11 @@ void node_daemon_start(struct sim *s, hf_node n)
     d->is_alive = true;
     d->is_paused = false;
     d->is_connected = false;
-    d->pid = 1000 + d->gen * 8 + n.ix;
+    if (!d->keeps_pid)
+        d->pid = 1000 + d->gen * 8 + n.ix;
+    d->keeps_pid = false;
     d->gen++;
+    open_objects(s, n);
     d->view_ring = 0;
     d->incarnation = (uint64_t)node_clock(s, n).ns;
     d->phase = REPLICA_APART;
@@ -375,6 +532,8 @@ void node_daemon_start(struct sim *s, hf_node n)
     node_connect_soon(s, n);
     if (s->world.host[n.ix].agent_alive)
         node_agent_connected(s, n);
+    dog_daemon_up(s, n);
+    paths_runner(&d->paths, true, node_clock(s, n));
     node_reschedule(s, n);
 }
 
@@ -419,8 +578,15 @@ void node_daemon_resume(struct sim *s, hf_node n)
     sim_busy(s);
     SAY(s, n.ix, "daemon goes on");
     d->is_paused = false;
-    d->tick_at = 0;
+    d->tick_at = d->lease_at = d->paths_at = 0;
     checker_phase(s, n, d->phase);
+    if (d->dog_waits) {
+        d->dog_waits = false;
+        queue_push(&s->queue, (struct sim_event){.at = s->now + sim_us(s, 1, 2000),
+                                                 .kind = SIM_DOG_SAYS,
+                                                 .node = n.ix,
+                                                 .gen = d->gen});
+    }
     for (int i = 0; i < HF_EFFECTS_MAX; i++)
         if (hf_token_is(d->timer[i].token) && d->timer[i].is_due)
             queue_push(&s->queue, (struct sim_event){.at = s->now + sim_us(s, 1, 2000),
@@ -562,7 +728,8 @@ static void fill(const struct sim *s, hf_node n, const struct node_report *r, st
         ev->u.facts.memory_mib = s->opt.memory_mib;
         ev->u.facts.cores = 32;
         ev->u.facts.vm_watch_known = r->watch_known;
-        ev->u.facts.link_fit = true;
+        ev->u.facts.link_fit = !s->node[n.ix].link_unfit;
+        ev->u.facts.hardware = world_hardware(n);
         ev->u.facts.config_same = !s->node[n.ix].config_differs;
         return;
     case HF_EV_INVENTORY:
@@ -583,6 +750,8 @@ static void fill(const struct sim *s, hf_node n, const struct node_report *r, st
     case HF_EV_BEAT:
     case HF_EV_EXPIRED:
     case HF_EV_ORDER:
+    case HF_EV_ATTEST:
+    case HF_EV_PATH:
     case HF_EVENT_TYPES:
         break;
     }
@@ -593,7 +762,7 @@ static void submit(struct sim *s, hf_node n, const struct hf_event *ev)
 {
     struct sim_node *d = &s->node[n.ix];
     struct hf_err err;
-    if (replica_submit(d->replica, ev, ++d->cookie, node_clock(s, n), &err) != HF_OK)
+    if (port_submit(d, ev, &err) != HF_OK)
         SAY(s, n.ix, "submit refused: %s", err.text);
     node_reschedule(s, n);
 }
@@ -651,6 +820,73 @@ static void timer_due(struct sim *s, const struct sim_event *ev)
     t->gen++;
 }
 
+void node_clock_jumps(struct sim *s, hf_node n, int64_t ns)
+{
+    struct sim_node *d = &s->node[n.ix];
+    sim_busy(s);
+    SAY(s, n.ix, "its clock jumps %lld ms ahead", (long long)(ns / HF_NS_PER_MS));
+    s->world.host[n.ix].clock_offset += ns;
+    int64_t early = node_true_ns(s, n, ns);
+    for (int i = 0; i < HF_EFFECTS_MAX; i++) {
+        struct node_timer *t = &d->timer[i];
+        if (!hf_token_is(t->token) || t->is_due)
+            continue;
+        t->at = t->at - early > s->now ? t->at - early : s->now + 1000;
+        queue_push(&s->queue, (struct sim_event){.at = t->at,
+                                                 .kind = SIM_TIMER,
+                                                 .node = n.ix,
+                                                 .a = (uint16_t)i,
+                                                 .gen = ++t->gen});
+    }
+    d->tick_at = d->lease_at = d->paths_at = 0;
+    node_reschedule(s, n);
+    dog_clock_jumped(s, n);
+}
+
+bool node_is_steady(const struct sim *s, hf_node n)
+{
+    const struct sim_node *d = &s->node[n.ix];
+    if (!d->is_alive || !d->lease.conf.is_used)
+        return true;
+    struct lease_view look = lease_look(&d->lease);
+    bool is_settling = look.state == HF_WD_ARMED && d->lease.unwanted_since.ns != 0;
+    return !is_settling && look.hold_until.ns <= node_clock(s, n).ns;
+}
+
+static void lease_due(struct sim *s, const struct sim_event *ev)
+{
+    struct sim_node *d = &s->node[ev->node];
+    if (ev->gen != d->lease_gen || !d->is_alive || d->is_paused)
+        return;
+    d->lease_at = 0;
+    node_reschedule(s, d->me);
+}
+
+static void paths_due(struct sim *s, const struct sim_event *ev)
+{
+    struct sim_node *d = &s->node[ev->node];
+    if (ev->gen != d->paths_gen || !d->is_alive || d->is_paused)
+        return;
+    d->paths_at = 0;
+    paths_turn(&d->paths, node_clock(s, d->me));
+    node_reschedule(s, d->me);
+}
+
+static void test_due(struct sim *s, const struct sim_event *ev)
+{
+    struct sim_node *d = &s->node[ev->node];
+    if (ev->gen != d->gen || !d->is_alive || ev->b != d->tested.u.tested.number)
+        return;
+    if (d->is_paused) { /* its socket keeps it */
+        struct sim_event again = *ev;
+        again.at = s->now + SIM_MS(1000);
+        queue_push(&s->queue, again);
+        return;
+    }
+    paths_told(&d->paths, &d->tested, node_clock(s, d->me));
+    node_reschedule(s, d->me);
+}
+
 static void fence_due(struct sim *s, const struct sim_event *ev)
 {
     hf_node n = sim_node_at(ev->node);
@@ -661,8 +897,8 @@ static void fence_due(struct sim *s, const struct sim_event *ev)
     sim_busy(s);
     f->is_over = true;
     f->outcome = (enum hf_outcome)ev->b;
-    SAY(s, n.ix, "fence of node %u ends: %s", f->target.ix,
-        f->outcome == HF_OUT_DONE      ? "off"
+    SAY(s, n.ix, "%s of node %u ends: %s", f->is_power_on ? "power on" : "fence", f->target.ix,
+        f->outcome == HF_OUT_DONE      ? (f->is_power_on ? "on" : "off")
         : f->outcome == HF_OUT_REFUSED ? "refused"
                                        : "gave up");
     node_report(s, n,
@@ -695,6 +931,15 @@ void node_event(struct sim *s, const struct sim_event *ev)
         return;
     case SIM_FENCE:
         fence_due(s, ev);
+        return;
+    case SIM_LEASE:
+        lease_due(s, ev);
+        return;
+    case SIM_PATHS:
+        paths_due(s, ev);
+        return;
+    case SIM_TESTED:
+        test_due(s, ev);
         return;
     case SIM_DAEMON_UP:
         if (ev->gen == d->gen)

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "supervisord/act/lease.h"
+#include "supervisord/act/paths.h"
 #include "supervisord/cluster/replica.h"
 #include "supervisord/engine/engine.h"
 #include "tests/sim/options.h"
@@ -14,7 +16,7 @@
 enum { NODE_REPORTS_MAX = 256, NODE_RESULTS_MAX = 8, NODE_FENCES_MAX = 16 };
 
 struct node_report {
-    enum hf_event_type type; /* FACTS INVENTORY VM DONE */
+    enum hf_event_type type; /* FACTS INVENTORY VM DONE; nothing else */
     int64_t at;
     hf_vm_uid uid;
     uint32_t start_no;
@@ -31,10 +33,11 @@ struct node_timer {
     struct hf_token token; /* none: free */
     uint32_t gen;
     bool is_due; /* ran out while the daemon was paused */
+    int64_t at;  /* true time; 0 = not armed */
 };
 
 struct node_fence {
-    bool is_used, is_over;
+    bool is_used, is_over, is_power_on;
     struct hf_token token;
     hf_node target;
     uint8_t level;
@@ -62,6 +65,14 @@ struct sim_node {
     size_t saved_len;
     uint32_t unsaved; /* steps since */
     bool config_differs;
+    bool link_unfit; /* corosync does not count our votes as it should */
+    bool keeps_pid;  /* the next daemon gets the number of the last one */
+    struct lease lease; /* the daemon's own objects */
+    struct paths paths;
+    bool dog_waits; /* a feeder's record, while the daemon was paused */
+    int64_t lease_at, paths_at;
+    uint32_t lease_gen, paths_gen;
+    struct hf_report tested; /* of the path test under way */
     hf_nodes view_ring;         /* of the newest view its daemon has been told */
     struct node_report *report; /* ring */
     uint32_t report_first, report_count;
@@ -104,6 +115,12 @@ bool node_order(struct sim *s, hf_node n, const struct hf_event *order);
 void node_perform(struct sim *s, hf_node n);
 void node_reschedule(struct sim *s, hf_node n);
 hf_time node_clock(const struct sim *s, hf_node n);
+/* True time that passes while the node's clock advances by `ns`. */
+int64_t node_true_ns(const struct sim *s, hf_node n, int64_t ns);
+/* Its clock is `ns` further all at once. */
+void node_clock_jumps(struct sim *s, hf_node n, int64_t ns);
+/* Its engine timers, leases and tests hold no event that quiet must not skip. */
+bool node_is_steady(const struct sim *s, hf_node n);
 const struct engine *node_engine(const struct sim *s, hf_node n);
 void node_event(struct sim *s, const struct sim_event *ev);
 

@@ -101,6 +101,7 @@ void faults_operator(struct sim *s)
         HF_ORDER_VM_MOVE,  HF_ORDER_DRAIN,     HF_ORDER_UNDRAIN, HF_ORDER_ARM,
         HF_ORDER_DISARM,   HF_ORDER_FENCE,     HF_ORDER_CONFIRM, HF_ORDER_CONFIRM,
         HF_ORDER_VM_ADD,   HF_ORDER_VM_REMOVE, HF_ORDER_ARM,     HF_ORDER_ARM,
+        HF_ORDER_HOLD,     HF_ORDER_HOLD,      HF_ORDER_LEAVE,   HF_ORDER_POWER_ON,
     };
     enum hf_order_type kind = kinds[sim_between(s, 0, sizeof kinds / sizeof kinds[0] - 1)];
     hf_node n = sim_node_at((unsigned)sim_between(s, 0, s->opt.nodes - 1));
@@ -119,13 +120,16 @@ void faults_operator(struct sim *s)
     }
     if (kind == HF_ORDER_VM_MOVE && sim_chance(s, 300))
         ev.u.order.node = HF_NO_NODE;
+    if (kind == HF_ORDER_HOLD)
+        ev.u.order.ms = sim_chance(s, 200) ? 0 : (uint32_t)sim_between(s, 1000, 120000);
     if (kind == HF_ORDER_DRAIN) {
         ev.u.order.ms = sim_chance(s, 300) ? 0 : (uint32_t)sim_between(s, 10000, 600000);
         if (ev.u.order.ms == 0)
             faults_count(s, FAULT_O7);
     }
-    if (ev.u.order.uid < SIM_VMS_MAX && (kind == HF_ORDER_VM_START || kind == HF_ORDER_VM_STOP))
-        s->check.vm[ev.u.order.uid].stop_asked_last = kind == HF_ORDER_VM_STOP;
     SAY(s, -1, "operator: order %d node %u vm %u", (int)kind, n.ix, ev.u.order.uid);
-    operator_gives(s, &ev);
+    bool is_taken = operator_gives(s, &ev);
+    if (is_taken && ev.u.order.uid < SIM_VMS_MAX &&
+        (kind == HF_ORDER_VM_START || kind == HF_ORDER_VM_STOP))
+        s->check.vm[ev.u.order.uid].stop_asked_last = kind == HF_ORDER_VM_STOP;
 }

@@ -6,6 +6,7 @@
 
 #include "supervisord/base/rng.h"
 #include "supervisord/base/str.h"
+#include "tests/sim/dog.h"
 
 static uint32_t one_of(struct hf_rng *r, uint32_t count, const uint32_t *values)
 {
@@ -29,6 +30,42 @@ static void draw_policy(struct hf_rng *r, struct hf_policy *p)
     p->restart_backoff_count = (uint8_t)hf_rng_between(r, 1, 4);
     for (unsigned i = 0; i < p->restart_backoff_count; i++)
         p->restart_backoff_ms[i] = ONE_OF(r, 100, 1000, 10000) * (i + 1);
+    p->hold_max_ms = ONE_OF(r, 30000, 60000, 300000);
+    p->settle_ms = ONE_OF(r, 1000, 10000, 60000);
+    p->flap_window_ms = ONE_OF(r, 60000, 600000, 1800000);
+    p->returns_max = (uint8_t)ONE_OF(r, 2, 4, 8, 255);
+    p->storm_window_ms = ONE_OF(r, 60000, 600000, 1800000);
+    p->storm_fences = (uint8_t)ONE_OF(r, 1, 2, 3, 5, 255);
+}
+
+/* A lease outlives three beats, as the config check demands, and mostly a change of the ring. */
+static void draw_watchdog(struct hf_rng *r, struct sim_options *opt)
+{
+    bool is_tight = hf_rng_permille(r, 200);
+    uint32_t ring = 22 * opt->token_ms / 10 + 2 * opt->beat_ms + opt->hello_wait_ms;
+    opt->has_watchdog = hf_rng_permille(r, 750);
+    opt->wd_timeout_ms = ONE_OF(r, 1000, 3000, 5000, 5000, 10000, 20000);
+    opt->lease_ms = ONE_OF(r, 3, 3, 5, 8) * opt->beat_ms;
+    if (!is_tight && opt->lease_ms < ring)
+        opt->lease_ms = ring;
+    opt->wd_round_ms = ONE_OF(r, 1, 1, 1000, 7000, 2 * opt->wd_timeout_ms);
+    for (unsigned i = 0; i < HF_NODES_MAX; i++) {
+        opt->wd_ppm[i] = (int32_t)hf_rng_between(r, -4000, 4000);
+        opt->wd_kind[i] =
+            hf_rng_permille(r, 80) ? (uint8_t)ONE_OF(r, DOG_ABSENT, DOG_BUSY, DOG_SOFT, DOG_STUCK)
+                                   : DOG_GOOD;
+        if (opt->has_liar && hf_rng_permille(r, 200))
+            opt->wd_kind[i] = DOG_DEAF;
+        if (hf_rng_permille(r, 50))
+            opt->wd_none |= (hf_nodes)(1u << i);
+        if (hf_rng_permille(r, 100))
+            opt->wd_nowayout |= (hf_nodes)(1u << i);
+    }
+    if (opt->has_watchdog && opt->wd_none == 0 && hf_rng_permille(r, 100))
+        opt->fence_levels = 0; /* time is the only proof */
+    if (hf_rng_permille(r, 300))
+        opt->policy.safe_time_ms =
+            hf_safe_time_ms(opt->lease_ms, opt->wd_timeout_ms) + ONE_OF(r, 0, 1000, 30000);
 }
 
 void options_draw(struct sim_options *opt, uint64_t seed)
@@ -46,7 +83,7 @@ void options_draw(struct sim_options *opt, uint64_t seed)
     opt->hello_wait_ms = ONE_OF(r, 300, 1000, 3000);
     opt->resend_ms = ONE_OF(r, 200, 1000, 2000, 4000);
     for (unsigned i = 0; i < HF_NODES_MAX; i++)
-        opt->skew_ppm[i] = (int32_t)hf_rng_between(r, -500, 500);
+        opt->skew_ppm[i] = (int32_t)hf_rng_between(r, -2000, 2000);
     opt->memory_mib = ONE_OF(r, 16384, 32768, 65536);
     opt->fence_levels = (uint8_t)ONE_OF(r, 1, 1, 2, 3);
     draw_policy(r, &opt->policy);
@@ -63,7 +100,7 @@ void options_draw(struct sim_options *opt, uint64_t seed)
     opt->bmc_ms = ONE_OF(r, 500, 3000, 9000);
     opt->libvirt_ms = ONE_OF(r, 300, 2000, 12000);
     opt->report_ms = ONE_OF(r, 1, 20, 500, 5000);
-    opt->drop_permille = ONE_OF(r, 0, 0, 0, 1, 10);
+    opt->drop_permille = ONE_OF(r, 0, 0, 1, 5, 20);
     opt->corrupt_permille = ONE_OF(r, 0, 0, 0, 0, 2);
     opt->ghost_permille = ONE_OF(r, 0, 0, 50, 400);
     opt->last_permille = ONE_OF(r, 0, 200, 500);
@@ -72,6 +109,13 @@ void options_draw(struct sim_options *opt, uint64_t seed)
     opt->boot_ms_max = opt->boot_ms_min * ONE_OF(r, 1, 2, 5);
     opt->journal_lag = ONE_OF(r, 0, 3, 15, 63);
     opt->has_liar = hf_rng_permille(r, 20);
+    draw_watchdog(r, opt);
+    opt->fast_node = 0xff;
+    if (hf_rng_permille(r, 150)) { /* broken, but only forwards: a slow clock stretches its lease */
+        opt->fast_node = (uint8_t)hf_rng_below(r, opt->nodes);
+        opt->skew_ppm[opt->fast_node] = (int32_t)ONE_OF(r, 50000, 300000, 1000000);
+    }
+    opt->has_stranger = hf_rng_permille(r, 200);
 }
 
 void options_plain(struct sim_options *opt)
@@ -95,6 +139,10 @@ void options_plain(struct sim_options *opt)
         .boot_ms_min = 20000,
         .boot_ms_max = 20000,
         .journal_lag = 3,
+        .wd_timeout_ms = 5000,
+        .lease_ms = 5000,
+        .wd_round_ms = 1,
+        .fast_node = 0xff,
         .policy = {.silent_grace_ms = 10000,
                    .startup_grace_ms = 60000,
                    .fence_deadline_ms = 20000,
@@ -102,6 +150,12 @@ void options_plain(struct sim_options *opt)
                    .stop_deadline_ms = 20000,
                    .stable_ms = 60000,
                    .maintenance_max_ms = 3600000,
+                   .hold_max_ms = 60000,
+                   .settle_ms = 10000,
+                   .flap_window_ms = 600000,
+                   .returns_max = 4,
+                   .storm_window_ms = 600000,
+                   .storm_fences = 3,
                    .fence_retry_ms = {5000, 10000},
                    .fence_retry_count = 2,
                    .restart_backoff_ms = {1000, 5000},
@@ -145,6 +199,13 @@ static const struct key keys[] = {
     POLICY(stop_deadline_ms),
     POLICY(stable_ms),
     POLICY(maintenance_max_ms),
+    POLICY(hold_max_ms),
+    POLICY(safe_time_ms),
+    POLICY(settle_ms),
+    POLICY(flap_window_ms),
+    POLICY(returns_max),
+    POLICY(storm_window_ms),
+    POLICY(storm_fences),
     KEY(is_random),
     KEY(has_operator),
     KEY(is_armed_late),
@@ -163,6 +224,14 @@ static const struct key keys[] = {
     KEY(boot_ms_max),
     KEY(journal_lag),
     KEY(has_liar),
+    KEY(has_watchdog),
+    KEY(wd_none),
+    KEY(wd_nowayout),
+    KEY(wd_timeout_ms),
+    KEY(lease_ms),
+    KEY(wd_round_ms),
+    KEY(fast_node),
+    KEY(has_stranger),
 };
 
 static uint64_t key_get(const struct sim_options *opt, const struct key *key)
@@ -202,6 +271,9 @@ void options_print(const struct sim_options *opt, FILE *to)
     fprintf(to, " skew_ppm=");
     for (unsigned i = 0; i < opt->nodes; i++)
         fprintf(to, "%s%d", i ? "," : "", opt->skew_ppm[i]);
+    fprintf(to, " wd_kind=");
+    for (unsigned i = 0; i < opt->nodes; i++)
+        fprintf(to, "%s%u", i ? "," : "", opt->wd_kind[i]);
     fprintf(to, " faults=");
     for (unsigned i = 0; i < FAULTS; i++)
         if (opt->weight[i] != 0)
@@ -220,6 +292,7 @@ void options_group(const struct sim_options *opt, struct hf_group *group)
         def->nodeid = 1 + i;
         def->fence_levels = opt->fence_levels;
         def->reserve_mib = 1024;
+        def->has_watchdog = opt->has_watchdog && (opt->wd_none >> i & 1u) == 0;
     }
     group->policy = opt->policy;
     group->config.b[0] = 0xc0;
@@ -235,5 +308,8 @@ uint64_t options_budget_ms(const struct sim_options *opt)
     uint64_t fence = (uint64_t)opt->nodes * opt->fence_levels * (p->fence_deadline_ms + retry);
     uint64_t start = 20ull * (p->start_deadline_ms + backoff + opt->report_ms) +
                      2ull * p->stop_deadline_ms + 60000;
-    return 2 * (detect + p->startup_grace_ms + p->silent_grace_ms + fence + start) + 600000;
+    uint64_t longer = p->safe_time_ms > p->hold_max_ms ? p->safe_time_ms : p->hold_max_ms;
+    uint64_t safe = opt->lease_ms + 4ull * (opt->wd_timeout_ms + opt->wd_round_ms) + longer;
+    return 2 * (detect + p->startup_grace_ms + p->silent_grace_ms + fence + start + safe) +
+           p->flap_window_ms + 600000;
 }

@@ -80,7 +80,7 @@ int64_t queue_next_not_tick(const struct queue *q, bool *is_moving)
     *is_moving = false;
     for (uint32_t i = 0; i < q->count; i++) {
         const struct sim_event *ev = &q->heap[i];
-        if (ev->kind == SIM_TICK)
+        if (ev->kind < SIM_TICKS_END)
             continue;
         if (ev->kind == SIM_TOKEN || ev->kind == SIM_RECEIVE || ev->kind == SIM_CLIENT)
             *is_moving = true;
@@ -93,7 +93,7 @@ int64_t queue_next_not_tick(const struct queue *q, bool *is_moving)
 void queue_shift_ticks(struct queue *q, int64_t by)
 {
     for (uint32_t i = 0; i < q->count; i++)
-        if (q->heap[i].kind == SIM_TICK)
+        if (q->heap[i].kind < SIM_TICKS_END)
             q->heap[i].at += by;
     for (uint32_t i = q->count / 2; i-- > 0;)
         sink(q, i);

@@ -7,8 +7,14 @@
 #include <stdint.h>
 
 enum sim_kind {
-    SIM_TICK = 0,   /* replica_deadline() of a node; the only kind that quiet may hold */
-    SIM_TOKEN,      /* the token goes round a ring: waiting messages get their place */
+    /* What comes again and again by a node's own clock: quiet may hold these and no others. */
+    SIM_TICK = 0, /* replica_deadline() */
+    SIM_FEED,     /* a feeder's turn */
+    SIM_DOG,      /* a watchdog may have run out */
+    SIM_LEASE,    /* lease_deadline() of a daemon */
+    SIM_PATHS,    /* paths_deadline() of a daemon */
+    SIM_TICKS_END,
+    SIM_TOKEN = SIM_TICKS_END, /* the token goes round a ring: waiting messages get their place */
     SIM_RECEIVE,    /* a corosync receives entries of its ring up to `b` */
     SIM_CLIENT,     /* a daemon reads what its corosync has for it */
     SIM_REFORM,     /* totem gathers */
@@ -17,6 +23,7 @@ enum sim_kind {
     SIM_TIMER,      /* an engine timer of a node's shell */
     SIM_FENCE,      /* a fence run of a node ends */
     SIM_POWER_OFF,  /* a BMC cuts its host */
+    SIM_POWER_ON,
     SIM_VM_CREATED, /* libvirt ends a create */
     SIM_VM_DEADLINE,
     SIM_VM_STOPPED,
@@ -26,6 +33,16 @@ enum sim_kind {
     SIM_CORO_UP,
     SIM_CORO_RESUME,
     SIM_AGENT_UP,
+    SIM_DOG_RESET, /* it has fired */
+    SIM_DOG_SAYS,  /* a feeder's record reaches its daemon */
+    SIM_DOG_HEARS, /* and the other way */
+    SIM_FEEDER_UP,
+    SIM_FEEDER_RESUME,
+    SIM_TESTED,    /* a fence path test ends */
+    SIM_SELF_STOP, /* a VM agent ends every VM */
+    SIM_STRANGER,  /* a forged group member speaks */
+    SIM_HAND,      /* what people and packages do some time after an order */
+    SIM_ASK, /* a daemon asks its VM agent, as it does every few seconds */
     SIM_LIBVIRT_UP,
     SIM_HOST_UP,
     SIM_FAULT,  /* the next drawn fault */

@@ -29,6 +29,7 @@ void sim_fail(struct sim *s, const char *format, ...)
     vsnprintf(s->why, sizeof s->why, format, args);
     va_end(args);
     s->is_failed = true;
+    s->is_limit = s->shows_limit;
     SAY(s, -1, "VIOLATION %s", s->why);
 }
 
@@ -69,6 +70,7 @@ void sim_close(struct sim *s)
 {
     for (unsigned n = 0; n < s->opt.nodes; n++)
         node_close(s, sim_node_at(n));
+    free(s->faults.old);
     checker_close(s);
     totem_close(s);
     queue_close(&s->queue);
@@ -83,9 +85,21 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
     case SIM_REPORT:
     case SIM_TIMER:
     case SIM_FENCE:
+    case SIM_LEASE:
+    case SIM_PATHS:
+    case SIM_TESTED:
     case SIM_DAEMON_UP:
     case SIM_DAEMON_RESUME:
         node_event(s, ev);
+        return;
+    case SIM_FEED:
+    case SIM_DOG:
+    case SIM_DOG_RESET:
+    case SIM_DOG_SAYS:
+    case SIM_DOG_HEARS:
+    case SIM_FEEDER_UP:
+    case SIM_FEEDER_RESUME:
+        dog_event(s, ev);
         return;
     case SIM_TOKEN:
     case SIM_RECEIVE:
@@ -96,11 +110,14 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
         totem_client(s, n);
         return;
     case SIM_POWER_OFF:
+    case SIM_POWER_ON:
+    case SIM_SELF_STOP:
     case SIM_VM_CREATED:
     case SIM_VM_DEADLINE:
     case SIM_VM_STOPPED:
     case SIM_VM_END:
     case SIM_AGENT_UP:
+    case SIM_ASK:
     case SIM_HOST_UP:
     case SIM_LIBVIRT_UP:
         world_event(s, ev);
@@ -120,6 +137,12 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
         return;
     case SIM_UNDO:
         faults_undo(s, ev->a);
+        return;
+    case SIM_STRANGER:
+        totem_stranger_speaks(s, n, ev->gen);
+        return;
+    case SIM_HAND:
+        faults_hand(s, n, ev->a, ev->gen);
         return;
     case SIM_STEP:
         scenario_step(s, ev->a);
@@ -141,6 +164,9 @@ static void skip_quiet(struct sim *s, int64_t until)
     int64_t quiet = SIM_MS(2LL * s->opt.mute_after_ms + s->opt.hello_wait_ms + s->opt.resend_ms);
     if (s->now - s->last_busy < quiet)
         return;
+    for (unsigned n = 0; n < s->opt.nodes; n++)
+        if (!dog_is_steady(s, sim_node_at(n)) || !node_is_steady(s, sim_node_at(n)))
+            return;
     int64_t next = queue_next_not_tick(&s->queue, &is_moving);
     if (next > until)
         next = until;
@@ -148,8 +174,13 @@ static void skip_quiet(struct sim *s, int64_t until)
     if (is_moving || gap < SIM_MS(s->opt.beat_ms))
         return;
     queue_shift_ticks(&s->queue, gap);
-    for (unsigned n = 0; n < s->opt.nodes; n++)
-        s->node[n].tick_at += s->node[n].tick_at != 0 ? gap : 0;
+    for (unsigned n = 0; n < s->opt.nodes; n++) {
+        struct sim_node *d = &s->node[n];
+        d->tick_at += d->tick_at != 0 ? gap : 0;
+        d->lease_at += d->lease_at != 0 ? gap : 0;
+        d->paths_at += d->paths_at != 0 ? gap : 0;
+        s->world.host[n].feeder.turn_at += s->world.host[n].feeder.turn_at != 0 ? gap : 0;
+    }
     s->now += gap;
     s->last_busy += gap;
     s->skipped += gap;
@@ -163,7 +194,7 @@ bool sim_run_until(struct sim *s, int64_t until)
             s->now = until > s->now ? until : s->now;
             return true;
         }
-        if (first->kind == SIM_TICK) {
+        if (first->kind < SIM_TICKS_END) {
             skip_quiet(s, until);
             first = queue_first(&s->queue);
             if (first->at > until)

@@ -15,6 +15,7 @@
 #include "supervisord/model/group.h"
 #include "tests/sim/checker.h"
 #include "tests/sim/cluster.h"
+#include "tests/sim/dog.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/node.h"
 #include "tests/sim/options.h"
@@ -48,7 +49,8 @@ struct sim {
     uint64_t steps;         /* engine steps of all replicas */
     uint32_t events_minute; /* of the queue, since the last whole minute */
     bool is_failed;
-    bool shows_limit; /* ended by a lie no software can see through; not a violation */
+    bool shows_limit; /* something lied that no software can see through */
+    bool is_limit;    /* and then the run failed: not a violation */
     char why[300];
 };
 

@@ -75,7 +75,7 @@ static void worker(struct swarm_sums *sums, const struct swarm_settings *setting
         sums->now_seed[job] = seed;
         run(s, seed, NULL, settings->minutes);
         add_up(sums, s);
-        if (s->is_failed && s->shows_limit) {
+        if (s->is_failed && s->is_limit) {
             sums->limits++;
         } else if (s->is_failed) {
             sums->violations++;
@@ -201,6 +201,12 @@ static void print_tail(const struct sim *s)
         printf("%s\n", s->log.tail[i % cap]);
 }
 
+void swarm_logged(const char *text)
+{
+    if (current != NULL)
+        SAY(current, -1, "log: %s", text);
+}
+
 void swarm_died(const char *condition, const char *file, int line)
 {
     if (current != NULL) {
@@ -238,9 +244,9 @@ int swarm_one(uint64_t seed, bool is_verbose, uint32_t tail, const char *journal
     printf("seed %" PRIu64
            ": %s%s%s, %.1f simulated hours (of which skipped quiet %.1f), steps %" PRIu64 "\n",
            seed, s->is_failed ? "VIOLATION " : "no violation", s->is_failed ? s->why : "",
-           s->is_failed && s->shows_limit ? " (a marked limit)" : "", (double)s->now / 3.6e12,
+           s->is_failed && s->is_limit ? " (a marked limit)" : "", (double)s->now / 3.6e12,
            (double)s->skipped / 3.6e12, s->steps);
-    int code = s->is_failed && !s->shows_limit;
+    int code = s->is_failed && !s->is_limit;
     current = NULL;
     sim_close(s);
     free(log.tail);

@@ -20,6 +20,8 @@ int swarm_run(const struct swarm_settings *settings);
 /* One seed, with its timeline if wanted. Returns the exit code. */
 int swarm_one(uint64_t seed, bool is_verbose, uint32_t tail, const char *journal, uint32_t minutes);
 
+/* A line of the objects under test, for the timeline of the single run. */
+void swarm_logged(const char *text);
 /* An assert is about to abort: say where we were. */
 void swarm_died(const char *condition, const char *file, int line);
 

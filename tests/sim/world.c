@@ -5,7 +5,10 @@
 
 #include <string.h>
 
+#include "supervisord/wire/report.h"
 #include "tests/sim/sim.h"
+
+enum { ASK_EVERY_MS = 10000 }; /* AGENTS_ASK_MS of the daemon */
 
 /* An agent may give up a little before or after the engine does. */
 static int64_t own_deadline(struct sim *s, uint32_t ms)
@@ -29,7 +32,16 @@ void world_open(struct sim *s)
         h->is_on = h->is_up = h->agent_alive = true;
         h->boots = 1;
         h->clock_offset = sim_between(s, 1, 1000000) * HF_NS_PER_MS;
+        for (unsigned l = 0; l < HF_FENCE_LEVELS_MAX; l++)
+            h->wired[l] = (uint8_t)n;
+        h->dog.kind = s->opt.wd_kind[n];
+        dog_host_up(s, sim_node_at(n));
     }
+}
+
+uint64_t world_hardware(hf_node n)
+{
+    return 1000u + n.ix;
 }
 
 struct hf_boot world_boot(const struct sim *s, hf_node n)
@@ -69,6 +81,8 @@ void world_power_off(struct sim *s, hf_node n, const char *why)
         h->create[uid] = (struct vm_create){.gen = h->create[uid].gen + 1};
         h->started[uid] = (struct hf_token){0};
     }
+    dog_power_off(s, n);
+    h->no_forks = false;
     checker_host_off(s, n);
     h->agent_alive = h->agent_paused = false;
     h->agent_gen++;
@@ -97,6 +111,7 @@ void world_host_up(struct sim *s, hf_node n)
     h->is_up = true;
     SAY(s, n.ix, "system is up");
     totem_start(s, n);
+    dog_host_up(s, n);
     push(s, SIM_DAEMON_UP, n, sim_ms(s, 10, 3000), 0, s->node[n.ix].gen);
     push(s, SIM_AGENT_UP, n, sim_ms(s, 10, 3000), 0, h->agent_gen);
 }
@@ -114,23 +129,43 @@ static void fence_ends(struct sim *s, hf_node actor, uint32_t slot, uint32_t gen
                                              .gen = gen});
 }
 
+/* The device's own part of a run: does it act, after how long, and what does it say? */
+static void fence_run(struct sim *s, hf_node target, hf_node wired, int64_t run, bool power_on)
+{
+    struct host *h = &s->world.host[wired.ix];
+    if (!hf_node_same(wired, target)) {
+        faults_count(s, FAULT_H12);
+        s->shows_limit = true; /* swapped since the last test: nobody can know */
+        SAY(s, wired.ix, "is what the devices of node %u really switch", target.ix);
+    }
+    queue_push(&s->queue,
+               (struct sim_event){.at = s->now + run / 2,
+                                  .kind = power_on ? SIM_POWER_ON : SIM_POWER_OFF,
+                                  .node = wired.ix,
+                                  .gen = h->gen});
+}
+
 void world_fence(struct sim *s, hf_node actor, hf_node target, uint8_t level, uint32_t slot,
-                 uint32_t gen)
+                 uint32_t gen, bool power_on)
 {
     struct host *h = &s->world.host[target.ix];
-    enum bmc_mood mood = h->bmc[level < HF_FENCE_LEVELS_MAX ? level : 0];
+    unsigned at = level < HF_FENCE_LEVELS_MAX ? level : 0;
+    enum bmc_mood mood = h->bmc[at];
+    hf_node wired = sim_node_at(h->wired[at]);
     int64_t run = sim_ms(s, 200, s->opt.bmc_ms);
     int64_t deadline = own_deadline(s, s->opt.policy.fence_deadline_ms);
+    if (s->world.host[actor.ix].no_forks) {
+        faults_count(s, FAULT_P14);
+        fence_ends(s, actor, slot, gen, sim_ms(s, 1, 20), HF_OUT_GAVE_UP);
+        return;
+    }
     if (mood == BMC_SLOW)
         run += sim_ms(s, 2000, s->opt.policy.fence_deadline_ms);
     switch (mood) {
     case BMC_OK:
     case BMC_SLOW:
         if (run < deadline || sim_chance(s, 500)) /* off may work although the answer is late */
-            queue_push(&s->queue, (struct sim_event){.at = s->now + run / 2,
-                                                     .kind = SIM_POWER_OFF,
-                                                     .node = target.ix,
-                                                     .gen = h->gen});
+            fence_run(s, target, wired, run, power_on);
         fence_ends(s, actor, slot, gen, run < deadline ? run : deadline,
                    run < deadline ? HF_OUT_DONE : HF_OUT_GAVE_UP);
         return;
@@ -144,10 +179,31 @@ void world_fence(struct sim *s, hf_node actor, hf_node target, uint8_t level, ui
         fence_ends(s, actor, slot, gen, sim_ms(s, 100, 1500), HF_OUT_REFUSED);
         return;
     case BMC_LIES:
-        s->shows_limit = h->is_on;
+        s->shows_limit = s->shows_limit || (h->is_on && !power_on);
         fence_ends(s, actor, slot, gen, run, HF_OUT_DONE);
         return;
     }
+}
+
+int64_t world_test(struct sim *s, hf_node target, uint8_t level, uint32_t deadline_ms,
+                   struct hf_report *tested)
+{
+    static const enum hf_path found[] = {
+        [BMC_OK] = HF_PATH_OK,
+        [BMC_SLOW] = HF_PATH_OK,
+        [BMC_HUNG] = HF_PATH_UNREACHABLE,
+        [BMC_REFUSES] = HF_PATH_DENIED,
+        [BMC_DEAD] = HF_PATH_UNREACHABLE,
+        [BMC_LIES] = HF_PATH_OK,
+    };
+    const struct host *h = &s->world.host[target.ix];
+    enum bmc_mood mood = h->bmc[level];
+    tested->u.tested.found = found[mood];
+    if (found[mood] == HF_PATH_OK)
+        tested->u.tested.hardware = world_hardware(sim_node_at(h->wired[level]));
+    if (found[mood] == HF_PATH_UNREACHABLE)
+        return SIM_MS(deadline_ms);
+    return sim_ms(s, 100, mood == BMC_SLOW ? 5000 : 500);
 }
 
 /* ---- the VM agent's words ---- */
@@ -270,7 +326,7 @@ static void run(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_no)
 void world_vm_end(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how)
 {
     static const char *const words[] = {"crashes", "shuts itself down", "is destroyed by hand",
-                                        "is stopped", "loses power"};
+                                        "is stopped", "loses power", "is ended by its own host"};
     struct vm_process *p = &s->world.host[n.ix].vm[uid];
     if (!p->is_running || p->is_stuck)
         return;
@@ -291,12 +347,30 @@ void world_vm_end(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how)
         tell_seen(s, n, uid, start_no, HF_SEEN_DESTROYED);
         return;
     case VM_END_ORDERED:
-        world_tell_inventory(s,
-                             n); /* as the daemon asks every few seconds: the order may be dead */
+        /* The order may be dead, and then nobody hears its result: the daemon asks its agent every
+         * few seconds and tells what has changed. */
+        push(s, SIM_ASK, n, sim_ms(s, 0, ASK_EVERY_MS), 0, 0);
+        return;
+    case VM_END_SELF:
+        tell_seen(s, n, uid, start_no, HF_SEEN_CRASHED);
         return;
     case VM_END_POWER:
         return;
     }
+}
+
+bool world_self_stop(struct sim *s, hf_node n)
+{
+    struct host *h = &s->world.host[n.ix];
+    if (!is_watching(h))
+        return false;
+    sim_busy(s);
+    SAY(s, n.ix, "the lease is over: the agent ends every VM");
+    s->check.self_stops++;
+    for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++)
+        if (h->vm[uid].is_running && h->vm[uid].start_no != 0)
+            push(s, SIM_SELF_STOP, n, sim_ms(s, 5, 1000), (uint16_t)uid, h->vm[uid].gen);
+    return true;
 }
 
 void world_vm_by_hand(struct sim *s, hf_node n, hf_vm_uid uid)
@@ -411,7 +485,7 @@ static void created(struct sim *s, hf_node n, hf_vm_uid uid)
     }
     h->create[uid] = (struct vm_create){.gen = c.gen + 1};
     bool is_ordered = op->kind == VM_OP_START && hf_token_same(op->token, c.token);
-    bool fails = h->libvirt == LIBVIRT_REFUSES || s->world.vm[uid].refuses;
+    bool fails = h->libvirt == LIBVIRT_REFUSES || s->world.vm[uid].refuses || h->no_forks;
     if (fails || h->vm[uid].is_running || !checker_vm_starts(s, n, uid, c.start_no, c.token)) {
         if (is_ordered)
             op_end(s, n, uid, h->vm[uid].is_running ? HF_OUT_GAVE_UP : HF_OUT_REFUSED);
@@ -439,8 +513,10 @@ static void stopped(struct sim *s, hf_node n, hf_vm_uid uid)
         push(s, SIM_VM_STOPPED, n, SIM_MS(500), (uint16_t)uid, h->op[uid].gen);
         return;
     }
-    if (p->is_running)
+    if (p->is_running) {
+        checker_vm_stops(s, uid, h->op[uid].token, h->op[uid].gave_up);
         world_vm_end(s, n, uid, VM_END_ORDERED);
+    }
     checker_stop_proved(s, n);
     if (h->op[uid].gave_up) /* said "not known" before: now it is */
         world_tell_inventory(s, n);
@@ -490,6 +566,14 @@ void world_event(struct sim *s, const struct sim_event *ev)
         if (ev->gen == h->gen)
             world_power_off(s, n, "its BMC was told so");
         return;
+    case SIM_POWER_ON:
+        if (ev->gen == h->gen)
+            world_power_on(s, n, sim_ms(s, s->opt.boot_ms_min, s->opt.boot_ms_max));
+        return;
+    case SIM_SELF_STOP:
+        if (ev->gen == h->vm[uid].gen)
+            world_vm_end(s, n, uid, VM_END_SELF);
+        return;
     case SIM_HOST_UP:
         if (ev->gen == h->gen && h->is_on)
             world_host_up(s, n);
@@ -509,6 +593,10 @@ void world_event(struct sim *s, const struct sim_event *ev)
     case SIM_VM_END:
         if (ev->gen == h->vm[uid].gen)
             world_vm_end(s, n, uid, (enum vm_end)ev->b);
+        return;
+    case SIM_ASK:
+        if (s->node[n.ix].phase == REPLICA_SYNCED && !s->node[n.ix].is_paused)
+            world_tell_inventory(s, n);
         return;
     case SIM_AGENT_UP:
         if (ev->gen == h->agent_gen)

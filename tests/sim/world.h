@@ -8,11 +8,19 @@
 
 #include "supervisord/engine/engine.h"
 #include "supervisord/model/ids.h"
+#include "tests/sim/dog.h"
 #include "tests/sim/options.h"
 
 enum bmc_mood { BMC_OK = 0, BMC_SLOW, BMC_HUNG, BMC_REFUSES, BMC_DEAD, BMC_LIES };
 
-enum vm_end { VM_END_CRASH = 0, VM_END_SHUTDOWN, VM_END_BY_HAND, VM_END_ORDERED, VM_END_POWER };
+enum vm_end {
+    VM_END_CRASH = 0,
+    VM_END_SHUTDOWN,
+    VM_END_BY_HAND,
+    VM_END_ORDERED,
+    VM_END_POWER,
+    VM_END_SELF /* its host's lease is over */
+};
 
 enum libvirt_mood { LIBVIRT_OK = 0, LIBVIRT_SLOW, LIBVIRT_HUNG, LIBVIRT_REFUSES };
 
@@ -52,6 +60,10 @@ struct host {
     uint32_t gen;   /* of power: rises with every loss */
     int64_t clock_offset;
     enum bmc_mood bmc[HF_FENCE_LEVELS_MAX];
+    uint8_t wired[HF_FENCE_LEVELS_MAX]; /* whose power these devices switch: their own, or not */
+    bool no_forks;                      /* no process can be started there */
+    struct dog dog;
+    struct dog_feeder feeder;
     enum libvirt_mood libvirt;
     bool agent_alive;
     bool agent_fresh; /* has told its daemon everything */
@@ -89,7 +101,15 @@ struct hf_boot world_boot(const struct sim *s, hf_node n);
 
 /* Fencing: one run of a fence agent. Ends as SIM_FENCE on the actor. */
 void world_fence(struct sim *s, hf_node actor, hf_node target, uint8_t level, uint32_t slot,
-                 uint32_t gen);
+                 uint32_t gen, bool power_on);
+/* A test of one level, without effect: what it will find, and after how long. */
+struct hf_report;
+int64_t world_test(struct sim *s, hf_node target, uint8_t level, uint32_t deadline_ms,
+                   struct hf_report *tested);
+/* What a host's system UUID comes to. */
+uint64_t world_hardware(hf_node n);
+/* Its VM agent is told to end every VM. False: no agent is there. */
+bool world_self_stop(struct sim *s, hf_node n);
 
 /* VMs: what the agent is told and what happens by itself. */
 void world_vm_order(struct sim *s, hf_node n, const struct hf_effect *fx);

@@ -1,0 +1,1 @@
+s/if (message->sender_seq != s->last + 1) {/if (false) {/
