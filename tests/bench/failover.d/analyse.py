@@ -14,7 +14,7 @@ import sys
 
 QEMU = re.compile(r"qemu-system\S* .*guest=vm1,")
 FENCE = re.compile(r"(^|/| )fence_\w+( |$)")
-HOST_FAULTS = ("powercut", "hang", "isolate")
+HOST_FAULTS = ("powercut", "hang", "isolate", "powercut-ac")
 
 
 def lines(*path):
@@ -83,7 +83,7 @@ class Processes:
 
 def fault_time(fault, victim, t0, rig_events, processes):
     """When the fault really happened: the rig's own stamp, or the kernel's of the qemu's end."""
-    start = {"powercut": "power off " + victim, "hang": "pause " + victim, "isolate": "partition"}
+    start = {"powercut": "power off " + victim, "powercut-ac": "power off " + victim, "hang": "pause " + victim, "isolate": "partition"}
     for t, what in rig_events:
         if fault in start and t >= t0 and what.startswith(start[fault]):
             return t
@@ -120,6 +120,10 @@ def own_stamps(work, victim, fault, t0):
         actor = min(((t, node) for (n, node), t in seen.items() if n == end), default=(None, None))[1]
         if actor and (begin, actor) in seen and fault in HOST_FAULTS:
             out[step] = (seen[end, actor] - seen[begin, actor]) / 1e6
+    # every survivor has to wait: the first proof since the last of them knew of the loss
+    known = [t for (n, node), t in seen.items() if n == "view" and node != victim]
+    if fault == "powercut-ac" and out["proof"] and len(known) > 1:
+        out["view_to_proof"] = (out["proof"] - max(known)) / 1e6
     return out
 
 
@@ -168,7 +172,7 @@ def phases(work, victim, fault, t0, rig_events, processes):
               if re.search(r"(virsh .*\bcreate\b|/VirtualDomain start)", e["cmd"]))
     out["start_req"] = own["start-requested"] or first(starts, t0)
     out["guest_up"] = first((int(l.split()[0]) for l in lines(work, "guest") if "GUEST-UP" in l), t0)
-    return out, {k: own[k] for k in ("view_to_fence", "proof_to_start") if k in own}, new
+    return out, {k: own[k] for k in ("view_to_fence", "view_to_proof", "proof_to_start") if k in own}, new
 
 
 def cpu_of_others(work, state, rig_name):
@@ -181,6 +185,12 @@ def cpu_of_others(work, state, rig_name):
     rig1 = float(next(l.split()[1] for l in usage if l.startswith("usage_usec")))
     rig = (rig1 - rig0) / 1e6 * os.sysconf("SC_CLK_TCK")
     return round(100 * (busy1 - busy0 - rig) / max(1.0, busy1 - busy0 + idle1 - idle0))
+
+
+def watchdog(work):
+    """What the group said of the victim's watchdog before the fault; None: nothing."""
+    said = [int(x) for x in " ".join(lines(work, "watchdog")).split() if x.isdigit()]
+    return dict(zip(("timeout_ms", "lease_ms", "safe_ms"), said)) if len(said) == 3 else None
 
 
 def main():
@@ -201,6 +211,8 @@ def main():
         bad.append("two at once for %.1f ms" % double)
     if len(after) != 1:
         bad.append("%d qemus at the end" % len(after))
+    if fault == "powercut-ac" and not watchdog(work):
+        bad.append("nothing was said of the watchdog")
     if any(t > began for t in processes.overruns):
         bad.append("observer overrun")
     if fault == "hang" and out["victim_dead"] is None:
@@ -211,7 +223,8 @@ def main():
         "consensus": os.environ.get("CONSENSUS"), "load1": float(load),
         "cpu_others_pct": cpu_of_others(work, state, rig_name),
         "ms": {k: None if v is None else round((v - t0) / 1e6, 1) for k, v in out.items()},
-        "own_ms": {k: round(v, 2) for k, v in own.items()}, "qemu_execs": len(new),
+        "own_ms": {k: round(v, 2) for k, v in own.items()},
+        "watchdog": watchdog(work), "qemu_execs": len(new),
         "double_run_ms": round(double, 3), "ok": not bad, "bad": bad}))
 
 

@@ -36,7 +36,7 @@ def at(ms):
     return T0 + ms * MS
 
 
-def analyse(fault, events, proc, after=("n2 20 vm1",), own=(), guest=2600, before=()):
+def analyse(fault, events, proc, after=("n2 20 vm1",), own=(), guest=2600, before=(), watchdog=""):
     with tempfile.TemporaryDirectory() as work:
         state = os.path.join(work, "state")
         os.makedirs(os.path.join(state, "cg", "r"))
@@ -44,7 +44,7 @@ def analyse(fault, events, proc, after=("n2 20 vm1",), own=(), guest=2600, befor
             "proc": "".join(json.dumps(e) + "\n" for e in sorted(proc, key=lambda e: e["t"])),
             "qemus": "".join("before %s\n" % l for l in before) + "".join("after %s\n" % l for l in after),
             "quorum": "%d n2 nodes quorate=-1 members=2,3\n" % at(2000),
-            "log": "", "marks": "", "cpu": "0 0\n0\n",
+            "log": "", "marks": "", "watchdog": watchdog, "cpu": "0 0\n0\n",
             "own": "".join("%s %s\n" % (n, json.dumps(e)) for n, e in own),
             "guest": "%d guest GUEST-UP\n" % at(guest) if guest else "",
             "state/events": "".join("%d %s\n" % e for e in events),
@@ -66,11 +66,14 @@ def verdict(runs):
         return out.returncode, out.stdout.strip().splitlines()[-1] + out.stderr
 
 
-def run(product, fault, qemu_ms, ok=True, view_to_fence=3.0, proof_to_start=2.0):
-    own = {"view_to_fence": view_to_fence, "proof_to_start": proof_to_start}
+W5 = {"timeout_ms": 5000, "lease_ms": 3000, "safe_ms": 14130}
+
+
+def run(product, fault, qemu_ms, ok=True, view_to_fence=3.0, proof_to_start=2.0, view_to_proof=None, watchdog=None):
+    own = {"view_to_fence": view_to_fence, "proof_to_start": proof_to_start, "view_to_proof": view_to_proof}
     own = {k: v for k, v in own.items() if v is not None and product == "holdfast"}
     return {"product": product, "fault": fault, "run": 1, "token": "1000", "consensus": "1200",
-            "cpu_others_pct": 1, "ms": {"qemu_exec": qemu_ms}, "own_ms": own, "ok": ok,
+            "cpu_others_pct": 1, "ms": {"qemu_exec": qemu_ms, "view": 2200.0}, "watchdog": watchdog, "own_ms": own, "ok": ok,
             "bad": [] if ok else ["two at once for 5.0 ms"]}
 
 
@@ -131,6 +134,26 @@ for key in ("view_to_fence", "proof_to_start"):
         runs = [run("floor", "powercut", 2400), run("holdfast", "powercut", 2400, **{key: value})]
         code, line = verdict(runs)
         check("%s of %s fails" % (key, value), code == 1)
+def watchdog_time(qemu_ms, view_to_proof=14131.0, **more):
+    return verdict([run("holdfast", "powercut-ac", qemu_ms, view_to_proof=view_to_proof, **dict({"watchdog": W5}, **more))])
+
+
+code, line = watchdog_time(2200 + 14130 + 100)
+check("watchdog time is judged without a floor", code == 0 and line.startswith("verdict: PASS"))
+code, line = watchdog_time(2200 + 14130 + 151)
+check("151 ms after T_safe is late", code == 1 and "MISSED" in line)
+code, line = watchdog_time(2200 + 14129)
+check("a qemu before T_safe fails", code == 1)
+code, line = watchdog_time(2200 + 14230, view_to_proof=14129.9)
+check("a proof before T_safe fails", code == 1)
+code, line = watchdog_time(2200 + 14230, view_to_proof=None)
+check("a proof that nobody stamped fails", code == 1)
+code, line = watchdog_time(2200 + 14230, watchdog=dict(W5, safe_ms=14129))
+check("an attested T_safe below the arithmetic fails", code == 1)
+r = analyse("powercut-ac", CUT, GOOD, own=OWN)
+check("a dead BMC without a word on the watchdog is bad", not r["ok"])
+r = analyse("powercut-ac", CUT, GOOD, own=OWN, watchdog="5000 3000 14130\n")
+check("the wait begins when the last survivor knows", r["ok"] and r["own_ms"]["view_to_proof"] == 198.0)
 code, line = verdict(ALL + [{"product": "holdfast", "run": 2, "broke_off": True}])
 check("a run that broke off fails", code == 1)
 code, line = verdict([run("floor", "powercut", 2400)])

@@ -2,6 +2,10 @@
 # Its own stamps come from `holdfast events --json -f` in every node, gathered in $W/own.
 HOOK_LOGS=()
 HOOK_MARKS=()
+if [[ ,$FAULTS, == *,powercut-ac,* ]]; then
+	export RIG_WATCHDOG=1 HF_WATCHDOG="    timeout: ${WATCHDOG}s
+    lease: ${LEASE}s"
+fi
 hook_setup() {
 	local n
 	[[ -d ${HF_BUILD:-} ]] || { echo "failover: HF_BUILD is not a build folder" >&2; return 1; }
@@ -32,6 +36,18 @@ hook_observe() {
 		[[ -n $(rig pids "$n" '^holdfast events') ]] && continue
 		(rig exec "$n" holdfast events --json -f 2>/dev/null | sed -u "s/^/$n /" >>"$W/own") &
 	done
+}
+# what the group has been told of the victim's watchdog and waits for, in ms; asked of another node
+hook_armed() {
+	local by
+	[[ -n ${RIG_WATCHDOG:-} ]] || return 0
+	for by in $NODES; do [[ $by != "$1" ]] && break; done
+	rig exec "$by" holdfast status --json 2>/dev/null | python3 -c '
+import json, sys
+w = next(n for n in json.load(sys.stdin)["nodes"] if n["name"] == sys.argv[1])["watchdog"]
+if w["state"] != "armed":
+    sys.exit(1)
+print(w["timeout_ms"], w["lease_ms"], w["safe_ms"])' "$1" >"$W/watchdog" 2>/dev/null
 }
 hook_clean() { :; }
 hook_version() { rig exec n1 holdfast --version 2>/dev/null | head -1; corosync -v | head -1; }

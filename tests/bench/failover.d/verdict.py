@@ -11,11 +11,13 @@ import sys
 OVER_FLOOR_MS = 150                    # host faults: new qemu exec, against the floor's median
 QEMUKILL_MS = 80                       # from the old qemu's end to the new one's exec
 OWN_STEP_MS = 10                       # view -> fence command, proof -> start request
+OVER_SAFE_MS = 150                     # watchdog time: new qemu exec, after view change + T_safe
 ORDER = ["holdfast", "floor", "pacemaker-tuned", "pacemaker-tuned-off", "pacemaker"]
 PHASES = [("view", "view change"), ("noticed", "death noticed"), ("fence_exec", "fence started"),
           ("bmc_off", "power off at BMC"), ("proof", "proof"), ("start_req", "start requested"),
           ("qemu_exec", "qemu running"), ("guest_up", "guest up")]
-STEPS = [("view_to_fence", "own: view to fence"), ("proof_to_start", "own: proof to start")]
+STEPS = [("view_to_fence", "own: view to fence"), ("view_to_proof", "own: view to proof"),
+         ("proof_to_start", "own: proof to start")]
 
 
 def load(path):
@@ -32,6 +34,7 @@ def cell(values):
 
 
 def table(runs, fault, products):
+    products = [p for p in products if any(r["product"] == p and r["fault"] == fault for r in runs)]
     mine = {p: [r for r in runs if r["product"] == p and r["fault"] == fault] for p in products}
     good = {p: [r for r in mine[p] if r["ok"]] for p in products}
     print("\n%s: ms after the fault, median (min..max) of the good runs" % fault)
@@ -64,6 +67,57 @@ def median(runs, product, fault, group, key):
     return statistics.median(values) if values else None
 
 
+def safe_ms(watchdog):
+    """L + 2 W + 1 % + 1 s, the per cent rounded up."""
+    wait = watchdog["lease_ms"] + 2 * watchdog["timeout_ms"]
+    return wait + -(-wait // 100) + 1000
+
+
+def after_safe(run):
+    """How long after the first survivor's view change + T_safe the new qemu came, ms."""
+    return run["ms"]["qemu_exec"] - run["ms"]["view"] - safe_ms(run["watchdog"])
+
+
+def early(run):
+    """Why watchdog time was used before it was a proof; None: it was not."""
+    safe = safe_ms(run["watchdog"])
+    if run["watchdog"]["safe_ms"] < safe:
+        return "%d ms attested, %d ms by arithmetic" % (run["watchdog"]["safe_ms"], safe)
+    if run["own_ms"].get("view_to_proof") is None:
+        return "no stamp of the proof"
+    if run["own_ms"]["view_to_proof"] < safe:
+        return "proof after %.1f of %d ms" % (run["own_ms"]["view_to_proof"], safe)
+    if after_safe(run) < 0:
+        return "qemu %.1f ms before T_safe was over" % -after_safe(run)
+    return None
+
+
+def by_watchdog(runs):
+    """Watchdog time as measured, beside what a Pacemaker with diskless sbd would need at the same W.
+
+    Pacemaker waits 2 W when fencing-watchdog-timeout is automatic (lib/common/watchdog.c, there also
+    called stonith-watchdog-timeout), from its fence request on; before and after that it is as fast as
+    its own runs with a BMC were.
+    """
+    ours = [r for r in runs if r["fault"] == "powercut-ac" and r["product"] == "holdfast" and r["ok"]]
+    if not ours:
+        return
+    w = ours[0]["watchdog"]
+    print("\nBMC dead, watchdog time: W = %d ms, L = %d ms, T_safe = L + 2 W + 1 %% + 1 s = %d ms, attested %d ms"
+          % (w["timeout_ms"], w["lease_ms"], safe_ms(w), w["safe_ms"]))
+    print("  holdfast: qemu %s ms after the cut, measured; that is %s ms after view change + T_safe"
+          % (cell([r["ms"]["qemu_exec"] for r in ours]), cell([after_safe(r) for r in ours])))
+    for product in ORDER:
+        theirs = [r["ms"] for r in runs if r["product"] == product and product.startswith("pacemaker") and r["ok"]
+                  and r["fault"] == "powercut" and None not in (r["ms"]["fence_exec"], r["ms"]["proof"])]
+        if theirs:
+            begin = statistics.median(m["fence_exec"] for m in theirs)
+            start = statistics.median(m["qemu_exec"] - m["proof"] for m in theirs)
+            print("  %s, diskless sbd: %.0f ms, computed: fence request %.0f (measured) + 2 W %d + proof to qemu "
+                  "%.0f (measured)" % (product, begin + 2 * w["timeout_ms"] + start, begin,
+                                       2 * w["timeout_ms"], start))
+
+
 def judge(runs):
     """(name, figure, budget) of everything that can be judged, and complaints."""
     figures = []
@@ -75,9 +129,12 @@ def judge(runs):
     ours = median(runs, "holdfast", "qemukill", "ms", "qemu_exec")
     if ours is not None:
         figures.append(("qemukill qemu", ours, QEMUKILL_MS))
+    late = [after_safe(r) for r in runs if r["product"] == "holdfast" and r["fault"] == "powercut-ac" and r["ok"]]
+    if late:
+        figures.append(("watchdog time, beyond T_safe", statistics.median(late), OVER_SAFE_MS))
     for key, label in (("view_to_fence", "view to fence"), ("proof_to_start", "proof to start")):
         ours = median(runs, "holdfast", None, "own_ms", key)
-        host_runs = [r for r in runs if r["product"] == "holdfast" and r["fault"] in ("powercut", "hang")]
+        host_runs = [r for r in runs if r["product"] == "holdfast" and r["fault"] in ("powercut", "hang", "powercut-ac")]
         if ours is not None:
             figures.append((label, ours, OWN_STEP_MS))
         elif host_runs:
@@ -93,8 +150,11 @@ def main():
     products = [p for p in ORDER if p in found] + sorted(found - set(ORDER))
     for fault in dict.fromkeys(r["fault"] for r in runs):
         table(runs, fault, products)
+    by_watchdog(runs)
     print()
     for r in runs:
+        if r["ok"] and r["fault"] == "powercut-ac" and early(r):
+            r["ok"], r["bad"] = False, ["EARLY: " + early(r)]
         if not r["ok"]:
             print("not good: %s %s run %d: %s" % (r["product"], r["fault"], r["run"], ", ".join(r["bad"])))
     for r in broken:
