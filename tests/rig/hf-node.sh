@@ -7,25 +7,38 @@
 #                       starts it again 200 ms after it ended, as systemd's Restart=always would
 #   members             inside a node: prints how many nodes are members, 0 if nobody answers
 # Environment for conf: HF_TIMING, lines for the section `timing`; HF_PARAMS, lines for the `params`
-# of every fence device.
+# of every fence device; HF_WATCHDOG, lines for the section `watchdog` ("timeout: 5s"), which is there
+# when this or RIG_WATCHDOG=1 is set; HF_PDUS=1, a second fence level of two power feeds a node
+# (fence_rigfeed); HF_BMC_OF_n1=2, the address of n2's BMC for n1's fence device.
 PREFIX=${RIG_PREFIX:-10.77}
 
+feed_conf() {   # NODE
+	local feed
+	for feed in a b; do
+		printf 'fence_device feed-%s-%s {\n\tagent: fence_rigfeed\n\tparams {\n\t\tplug: %s-%s\n\t}\n}\n' "$feed" "$1" "$1" "$feed"
+	done
+}
 print_conf() {
-	local n
+	local n bmc levels=''
+	[[ -n ${HF_PDUS:-} ]] && levels=yes
 	printf 'cluster {\n\tname: rig\n}\n'
 	[[ -n ${HF_TIMING:-} ]] && printf 'timing {\n%s\n}\n' "$HF_TIMING"
+	[[ -n ${HF_WATCHDOG:-} || ${RIG_WATCHDOG:-} == 1 ]] && printf 'watchdog {\n\tuse: yes\n%s\n}\n' "${HF_WATCHDOG:-}"
 	for n; do
+		bmc=HF_BMC_OF_$n
+		bmc=${!bmc:-${n#n}}
 		cat <<-E
 		node $n {
 		    id: ${n#n}
 		    reserve_memory: 64MiB
 		    fence_level_1: bmc-$n
+		    ${levels:+fence_level_2: feed-a-$n, feed-b-$n}
 		}
 		fence_device bmc-$n {
 		    agent: fence_ipmilan
 		    credentials: bmc.cred
 		    params {
-		        ip: $PREFIX.2.$((100 + ${n#n}))
+		        ip: $PREFIX.2.$((100 + bmc))
 		        lanplus: 1
 		        cipher: 3
 		        power_wait: 0
@@ -33,6 +46,7 @@ print_conf() {
 		    }
 		}
 		E
+		[[ -z $levels ]] || feed_conf "$n"
 	done
 }
 install_files() {   # CONF BUILD
@@ -42,8 +56,9 @@ install_files() {   # CONF BUILD
 	install -d -m 700 /etc/holdfast/fence.d
 	install -d -m 750 -g holdfast /var/lib/holdfast
 	install -m 644 "$1" /etc/holdfast/holdfast.conf
+	install -m 755 /rig/fence_rigfeed /usr/sbin/fence_rigfeed
 	(umask 077; printf 'username=admin\npassword=secret\n' >/etc/holdfast/fence.d/bmc.cred)
-	for p in holdfastd holdfast holdfast-agent holdfast-fencer holdfast-link; do
+	for p in holdfastd holdfast holdfast-agent holdfast-fencer holdfast-feeder holdfast-link; do
 		ln -sf "$(find "$2" -maxdepth 4 -type f -perm -100 -name "$p" | head -1)" "/usr/local/sbin/$p"
 		[[ -x /usr/local/sbin/$p ]] || { echo "hf-node: no $p below $2" >&2; return 1; }
 	done
@@ -73,7 +88,9 @@ boot() {
 		case $what in
 		holdfastd) set -- holdfastd --config /etc/holdfast/holdfast.conf ;;
 		holdfast-fencer) set -- holdfast-fencer ;;
-		host | vm) set -- holdfast-agent "$what" ;;
+		holdfast-feeder) set -- bash "$0" _feeder ;;
+		host) set -- holdfast-agent host --uuid /run/rig/product_uuid ;;
+		vm) set -- holdfast-agent vm ;;
 		*) echo "hf-node: what is $what?" >&2; exit 2 ;;
 		esac
 		setsid bash "$0" _keep "$what" "$@" >/dev/null 2>&1 </dev/null &
@@ -85,7 +102,7 @@ shift
 case $verb in
 conf) print_conf $* ;;
 install) install_files "$@" ;;
-boot) if [[ $# -gt 0 ]]; then boot "$@"; else boot holdfastd host vm holdfast-fencer; fi ;;
+boot) if [[ $# -gt 0 ]]; then boot "$@"; else boot holdfastd host vm holdfast-fencer holdfast-feeder; fi ;;
 members)
 	holdfast status --json 2>/dev/null | python3 -c '
 import json, sys
@@ -96,5 +113,10 @@ except ValueError:
 print(sum(n.get("state") == "member" for n in nodes))'
 	;;
 _keep) keep "$@" ;;
-*) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 2 ;;
+_feeder)
+	# the rig's watchdog, as it is now: `rig watchdog` changes it and ends the feeder
+	[[ -r /run/rig-watchdog/env ]] && . /run/rig-watchdog/env
+	exec holdfast-feeder
+	;;
+*) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

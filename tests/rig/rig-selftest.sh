@@ -185,6 +185,25 @@ rig bmc n1 lie; bmc 1 off >/dev/null
 t "bmc lies: still alive" rig exec n1 true
 t "bmc lies: says off" bmc_says 1 off
 rig bmc n1 ok; bmc 1 on >/dev/null
+guid() { bmc_raw "$1" | tr -d ' \n'; }
+bmc_raw() { ip netns exec "$RIG_NAME-sw" sh -c "printf 'secret\n' | ipmitool -I lanplus -C 3 -N 1 -R 2 -H 10.77.2.10$1 -U admin -f /dev/stdin raw 0x06 0x37"; }
+reversed() { tr -d '-' <<<"$1" | fold -w2 | tac | tr -d '\n'; }
+uuid() { rig exec "$1" cat /run/rig/product_uuid; }
+t "uuid: as the rig says" is "$(uuid n2)" "$(rig uuid n2)"
+t "uuid: differs a node" no is "$(uuid n1)" "$(uuid n2)"
+t "bmc tells its host's uuid" is "$(guid 1)" "$(reversed "$(uuid n1)")"
+t "mc guid tells it too" bash -c "ip netns exec $RIG_NAME-sw ipmitool -I lanplus -C 3 -H 10.77.2.101 -U admin -P secret mc guid | grep -qi '^System GUID .*$(uuid n1)'"
+rig bmc-swap n1 n3
+t "swap: n1's bmc tells n3" is "$(guid 1)" "$(reversed "$(uuid n3)")"
+t "swap: n3's bmc tells n1" is "$(guid 3)" "$(reversed "$(uuid n1)")"
+bmc 1 off >/dev/null
+t "swap: n1's bmc switches n3" powered n3 off
+t "swap: n1 is still on" powered n1 on
+bmc 1 on >/dev/null
+t "swap: and on again" until_true 10 rig exec n3 true
+rig bmc n1 ok; rig bmc n3 ok
+is_own() { [[ $(guid 1) == "$(reversed "$(uuid n1)")" ]]; }
+t "swap undone" until_true 5 is_own
 rig bmc n1 hang
 t "bmc hangs" no timeout 3 ip netns exec "$RIG_NAME-sw" ipmitool -I lanplus -C 3 -N 1 -R 1 -H 10.77.2.101 -U admin -P secret chassis power status
 rig bmc n1 ok
@@ -202,6 +221,61 @@ rig exec n2 busybox poweroff -f 2>/dev/null
 t "self halt" until_true 5 powered n2 off
 rig poweron n2
 t "power on after halt" until_true 10 rig exec n2 true
+# a watchdog: who opens it, pings it and goes away; python3 stands for the feeder
+cat >"$RIG_STATE/shared/wd.py" <<'E'
+import fcntl, os, struct, sys, time
+SETTIMEOUT = 0xC0045706
+fd = os.open("/dev/watchdog", os.O_WRONLY)
+fcntl.ioctl(fd, SETTIMEOUT, struct.pack("i", 1))
+for i in range(10):
+    os.write(fd, b"x")
+    time.sleep(0.2)
+open("/shared/wd.fed", "w").close()
+if sys.argv[1] == "close":
+    os.write(fd, b"V")
+elif sys.argv[1] == "feed":
+    while True:
+        os.write(fd, b"x")
+        time.sleep(0.2)
+E
+wd() {   # NODE WHAT, detached; comes back when it was fed for two seconds
+	rm -f "$RIG_STATE/shared/wd.fed"
+	rig daemon "$1" bash -c ". /run/rig-watchdog/env; exec python3 /shared/wd.py $2"
+	until_true 10 test -e "$RIG_STATE/shared/wd.fed"
+}
+has_fired() { [[ $(rig events | grep -c "watchdog fired $1") == "$2" ]]; }
+wasreset() { rig exec n2 grep -q wasreset /run/rig-watchdog/env; }
+t "watchdog: none at first" no rig exec n2 test -e /dev/watchdog
+t "watchdog: unknown mode" no rig watchdog n2 maybe
+rig watchdog n2 on
+t "watchdog: there" rig exec n2 test -e /dev/watchdog
+t "watchdog: fed" wd n2 close
+sleep 1.5
+t "watchdog: closed, it did not fire" has_fired n2 0
+t "watchdog: fed again" wd n2 die
+t "watchdog: its feeder is gone, it fires" until_true 4 has_fired n2 1
+t "watchdog: node off" until_true 1 powered n2 off
+t "watchdog: a bmc says on during a reset" bmc_says 2 on
+t "watchdog: on again" until_true 10 rig exec n2 true
+t "watchdog: still there" rig exec n2 test -e /dev/watchdog
+t "watchdog: that boot knows why" wasreset
+wd n2 feed
+rig pause n2
+t "watchdog: a frozen node is reset" until_true 4 has_fired n2 2
+t "watchdog: and thawed by that" until_true 10 rig exec n2 true
+wd n2 die
+until_true 4 has_fired n2 3
+until_true 1 powered n2 off
+bmc 2 off >/dev/null
+sleep 1.5
+t "watchdog: a bmc that switches off during a reset has its way" powered n2 off
+rig poweron n2
+until_true 10 rig exec n2 true
+t "watchdog: a plain power on is no reset" no wasreset
+rig watchdog n2 busy
+t "watchdog: busy" no timeout 3 rig exec n2 bash -c '. /run/rig-watchdog/env; exec python3 /shared/wd.py die'
+rig watchdog n2 off
+t "watchdog: gone" no rig exec n2 test -e /dev/watchdog
 rig poweroff n3 --ac
 t "ac: bmc gone" no timeout 3 ip netns exec "$RIG_NAME-sw" busybox ping -c1 -W1 10.77.2.103
 rig poweron n3
