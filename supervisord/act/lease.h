@@ -11,8 +11,8 @@
 
 #include "supervisord/base/clock.h"
 #include "supervisord/base/err.h"
-#include "supervisord/config/config.h"
 #include "supervisord/engine/engine.h"
+#include "supervisord/model/group.h"
 #include "supervisord/wire/report.h"
 
 enum {

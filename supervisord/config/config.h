@@ -40,16 +40,6 @@ struct hf_fence_plan {
     struct hf_fence_level level[HF_FENCE_LEVELS_MAX];
 };
 
-/* What the feeder of every node with `watchdog: yes` is told. */
-struct hf_watchdog_conf {
-    bool is_used; /* false: no feeder arms anything, and time proves nothing */
-    bool allow_softdog;
-    uint32_t timeout_ms; /* wanted from the driver, whole seconds */
-    uint32_t lease_ms;   /* a beat that the group echoed keeps the watchdog fed for so long */
-    hf_nodes nodes;      /* their sections say `watchdog: yes`; def.has_watchdog is with is_used */
-    char device[HF_DEVICE_PATH_MAX + 1];
-};
-
 enum { HF_DEVICES_MAX = HF_NODES_MAX * HF_FENCE_LEVELS_MAX };
 
 struct hf_config {

@@ -31,6 +31,16 @@ static inline uint32_t hf_safe_time_ms(uint32_t lease_ms, uint32_t watchdog_ms)
     return wait > UINT32_MAX ? UINT32_MAX : (uint32_t)wait;
 }
 
+/* What the feeder of every node with `watchdog: yes` is told. */
+struct hf_watchdog_conf {
+    bool is_used; /* false: no feeder arms anything, and time proves nothing */
+    bool allow_softdog;
+    uint32_t timeout_ms; /* wanted from the driver, whole seconds */
+    uint32_t lease_ms;   /* a beat that the group echoed keeps the watchdog fed for so long */
+    hf_nodes nodes;      /* their sections say `watchdog: yes`; def.has_watchdog is with is_used */
+    char device[HF_DEVICE_PATH_MAX + 1];
+};
+
 struct hf_policy {
     uint32_t silent_grace_ms;   /* daemon gone, host alive: so long before it counts as lost */
     uint32_t startup_grace_ms;  /* after a cold start: so long before absent nodes are fenced */
