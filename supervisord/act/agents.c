@@ -247,7 +247,8 @@ static void seat_ready(struct agents *a, enum hf_agent_kind kind, hf_time now)
         code = next_report(seat->fd, &report, &err);
         if (code == HF_EAGAIN)
             return;
-        if (code == HF_OK && (report.kind == HF_REPORT_HELLO || report.kind >= HF_REPORT_VMS))
+        if (code == HF_OK &&
+            (report.kind == HF_REPORT_HELLO || !report_may_come_from(kind, report.kind)))
             code = hf_err_set(&err, HF_EBAD, "sent a report of kind %d", (int)report.kind);
         if (code != HF_OK) {
             drop(a, kind, code == HF_ECLOSED ? "disconnected" : err.text, now);

@@ -248,6 +248,28 @@ START_TEST(an_agent_may_not_speak_as_the_daemon)
 }
 END_TEST
 
+/* A feeder that is broken or taken over cannot tell what became of VMs, nor of fence orders. */
+START_TEST(an_agent_may_not_speak_for_another)
+{
+    struct hf_report done = {.kind = HF_REPORT_DONE}, watchdog = {.kind = HF_REPORT_WATCHDOG};
+    int feeder = come(0), fencer = come(0);
+
+    done.u.done.token = (struct hf_token){1, 1};
+    hello(feeder, HF_AGENT_FEEDER);
+    hello(fencer, HF_AGENT_FENCE);
+    say(feeder, &watchdog);
+    say(fencer, &done);
+    ck_assert_uint_eq(told, 2);
+    say(feeder, &done);
+    ck_assert(is_closed(feeder));
+    say(fencer, &watchdog);
+    ck_assert(is_closed(fencer));
+    ck_assert_uint_eq(told, 2);
+    close(feeder);
+    close(fencer);
+}
+END_TEST
+
 START_TEST(a_silent_host_agent_turns_stale_and_fresh_again)
 {
     struct hf_report report = {.kind = HF_REPORT_HOST};
@@ -334,6 +356,7 @@ HF_TEST_MAIN_WITH("act/agents", setup, teardown, HF_CASE(hello_makes_an_agent),
                   HF_CASE(a_newer_agent_replaces_the_older_one),
                   HF_CASE(bad_bytes_end_the_connection_and_nothing_else),
                   HF_CASE(an_agent_may_not_speak_as_the_daemon),
+                  HF_CASE(an_agent_may_not_speak_for_another),
                   HF_CASE(a_silent_host_agent_turns_stale_and_fresh_again),
                   HF_CASE(a_vm_agent_is_asked_and_stale_when_it_does_not_answer),
                   HF_CASE(what_an_agent_does_not_read_waits_and_then_ends_it),

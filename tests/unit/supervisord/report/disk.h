@@ -41,7 +41,28 @@ static inline void disk_teardown(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* First a membership of all three nodes, then facts that differ each time. */
+/* A word of n1 that differs each time: of its watchdog, of a fence path, or facts. */
+static inline void disk_word(struct hf_event *ev)
+{
+    ev->from = (hf_node){0};
+    if (ev->seq % 4 == 0) {
+        ev->type = HF_EV_ATTEST;
+        ev->u.attest.state = HF_WD_ARMED;
+        ev->u.attest.timeout_ms = (uint32_t)(10000 + ev->seq);
+        ev->u.attest.lease_ms = 5000;
+        strcpy(ev->u.attest.identity, "i6300ESB timer");
+    } else if (ev->seq % 4 == 1) {
+        ev->type = HF_EV_PATH;
+        ev->u.path.target = (hf_node){1};
+        ev->u.path.found = (enum hf_path)(ev->seq / 4 % HF_PATHS);
+    } else {
+        ev->type = HF_EV_FACTS;
+        ev->u.facts.memory_mib = (uint32_t)(1000 + ev->seq);
+        ev->u.facts.vm_watch_known = true;
+    }
+}
+
+/* First a membership of all three nodes, then words of one. */
 static inline struct hf_event disk_event(void)
 {
     struct hf_event ev;
@@ -58,10 +79,7 @@ static inline struct hf_event disk_event(void)
                 .present = true, .in_ring = true, .boot = {{(uint8_t)(i + 1)}}, .incarnation = 1};
         return ev;
     }
-    ev.from = (hf_node){0};
-    ev.type = HF_EV_FACTS;
-    ev.u.facts.memory_mib = (uint32_t)(1000 + ev.seq);
-    ev.u.facts.vm_watch_known = true;
+    disk_word(&ev);
     return ev;
 }
 
