@@ -220,12 +220,12 @@ static void report_closed(const struct feeder *f, struct hf_report *report)
         say_why(report, f->device.why);
 }
 
-bool feeder_report(const struct feeder *f, struct hf_report *report)
+void feeder_report(const struct feeder *f, struct hf_report *report)
 {
-    if (!f->word.is_told)
-        return false;
     *report = (struct hf_report){.kind = HF_REPORT_WATCHDOG};
-    if (f->fed.is_open)
+    if (!f->word.is_told) /* it speaks first: what it is told depends on what it is */
+        say_why(report, "the daemon has not said yet which watchdog to use");
+    else if (f->fed.is_open)
         report_open(f, report);
     else
         report_closed(f, report);
@@ -233,7 +233,6 @@ bool feeder_report(const struct feeder *f, struct hf_report *report)
     report->u.watchdog.version = FEEDER_VERSION;
     (void)hf_str_copy(report->u.watchdog.identity, sizeof report->u.watchdog.identity,
                       f->device.identity);
-    return true;
 }
 
 static void log_change(struct feeder *f, const struct hf_report *report)
@@ -298,8 +297,7 @@ static void say(struct feeder *f)
     enum hf_code code;
     size_t len;
 
-    if (!feeder_report(f, &report))
-        return;
+    feeder_report(f, &report);
     log_change(f, &report);
     if (f->door < 0)
         return;
@@ -399,5 +397,5 @@ hf_time feeder_turn(struct feeder *f)
         next = earlier(next, f->look_at);
     if (f->door < 0)
         return earlier(next, f->connect_at);
-    return f->word.is_told ? earlier(next, f->say_at) : next;
+    return earlier(next, f->say_at);
 }

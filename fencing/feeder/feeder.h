@@ -58,7 +58,7 @@ void feeder_init(struct feeder *f, const char *door_path);
 hf_time feeder_turn(struct feeder *f);
 /* The door is readable. */
 void feeder_listen(struct feeder *f);
-/* What is told to the daemon. False: nothing is known yet. */
-bool feeder_report(const struct feeder *f, struct hf_report *report);
+/* What is told to the daemon, from its hello on. */
+void feeder_report(const struct feeder *f, struct hf_report *report);
 
 #endif

@@ -51,13 +51,13 @@ static void end(struct paths *p, hf_time now)
 
 /* The group has another opinion, or none: tell it. It may judge harder than we do: a device that
  * answers well, for another host. */
-static bool is_news(const struct paths *p, const struct paths_slot *slot,
-                    const struct hf_report *tested)
+static bool is_news(const struct paths *p, const struct hf_report *tested)
 {
-    enum hf_path known = engine_node(state(p), p->target).path[p->level];
+    struct hf_node_view node = engine_node(state(p), p->target);
+    enum hf_path known = node.path[p->level];
     bool is_judged = known == HF_PATH_WRONG_HOST && tested->u.tested.found == HF_PATH_OK;
 
-    if (!slot->has_told || slot->hardware != tested->u.tested.hardware)
+    if (tested->u.tested.hardware != 0 && tested->u.tested.hardware != node.path_hardware[p->level])
         return true;
     return known != tested->u.tested.found && !is_judged;
 }
@@ -70,7 +70,7 @@ static void tell_group(struct paths *p, const struct hf_report *tested)
 
     (void)hf_str_copy(slot->why, sizeof slot->why, tested->u.tested.why);
     if (!p->is_synced || p->target.ix >= engine_group(state(p)).group->nodes_count ||
-        !is_news(p, slot, tested))
+        !is_news(p, tested))
         return;
     memset(&ev, 0, sizeof ev);
     ev.type = HF_EV_PATH;
@@ -84,7 +84,6 @@ static void tell_group(struct paths *p, const struct hf_report *tested)
         p->ports.news(p->ports.user, p->target, p->level, tested);
     slot->has_told = true;
     slot->told = tested->u.tested.found;
-    slot->hardware = tested->u.tested.hardware;
 }
 
 void paths_told(struct paths *p, const struct hf_report *tested, hf_time now)
@@ -186,20 +185,13 @@ void paths_runner(struct paths *p, bool is_connected, hf_time now)
     p->next_at = now;
 }
 
-/* After a synchronisation somebody else may be the tester: what is ours is tried at once, so that a
- * group that was just formed knows its paths before it is armed. */
+/* After a synchronisation somebody else may be the tester: what is due and ours is tried at once,
+ * so that a group that was just formed knows its paths before it is armed. */
 void paths_group(struct paths *p, bool is_synced, hf_time now)
 {
-    bool was_synced = p->is_synced;
-
     p->is_synced = is_synced;
-    if (!is_synced)
-        return;
-    if (!was_synced)
-        for (unsigned n = 0; n < HF_NODES_MAX; n++)
-            for (unsigned l = 0; l < HF_FENCE_LEVELS_MAX; l++)
-                p->slot[n][l].has_told = false;
-    p->next_at = now;
+    if (is_synced)
+        p->next_at = now;
 }
 
 enum hf_code paths_test(struct paths *p, hf_node target, uint8_t level, uint64_t cookie,

@@ -36,7 +36,6 @@ struct paths_ports {
 struct paths_slot {
     hf_time due;
     enum hf_path told;
-    uint64_t hardware; /* as last submitted */
     bool has_told;
     char why[HF_REASON_MAX + 1]; /* of the last test from here; "" = none */
     hf_time tested;              /* when that was; 0 = never */

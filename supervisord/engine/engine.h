@@ -280,10 +280,12 @@ struct hf_node_view {
     uint32_t safe_ms; /* its watchdog proves its death after so long; 0: it cannot */
     bool safe_time_runs;
     enum hf_path path[HF_FENCE_LEVELS_MAX];
-    bool can_be_fenced; /* a fence level not known to fail, or the watchdog */
-    bool is_held;       /* announced away */
-    uint32_t hold_ms;   /* longest hold its feeder may still keep to; 0 = none */
-    uint64_t hold_seq;  /* of the newest hold */
+    uint64_t
+        path_hardware[HF_FENCE_LEVELS_MAX]; /* what its devices said they switch; 0 = nothing */
+    bool can_be_fenced;                     /* a fence level not known to fail, or the watchdog */
+    bool is_held;                           /* announced away */
+    uint32_t hold_ms;  /* longest hold its feeder may still keep to; 0 = none */
+    uint64_t hold_seq; /* of the newest hold */
     bool is_leaving, has_left;
     bool is_settling, is_passive; /* gets no VM: came back too often */
     uint8_t returns;

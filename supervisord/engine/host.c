@@ -158,6 +158,8 @@ bool node_apply(struct step *s, uint8_t n, enum hf_node_event event, enum hf_rea
         fence_forget(node);
     if (node->state == HF_NODE_SILENT)
         timer_arm(s, &node->timer, FOR_GRACE, grace_ms(s->e, n));
+    if (node->state != HF_NODE_ABSENT)
+        node->has_left = false;
     if (node->state == HF_NODE_JOINING)
         leave_over(node);
     s->needs_review = true;

@@ -53,6 +53,7 @@ struct path {
     uint8_t found;     /* enum hf_path */
     uint64_t hardware; /* what its devices say they switch; 0 = they do not tell */
     uint64_t recorded; /* the same, when the group was armed */
+    bool is_wrong;     /* it answered for another host, and for this one not since */
 };
 
 struct node {

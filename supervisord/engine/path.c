@@ -21,7 +21,7 @@ static bool has_failed(enum hf_path found)
 
 bool path_is_usable(const struct node *n, uint8_t level)
 {
-    return n->path[level].found != HF_PATH_WRONG_HOST;
+    return !n->path[level].is_wrong;
 }
 
 bool path_may_work(const struct node *n, uint8_t levels)
@@ -51,8 +51,13 @@ static void judge(struct step *s, uint8_t n, uint8_t level, enum hf_path found)
 {
     struct node *node = &s->e->nodes[n];
     struct path *p = &node->path[level];
-    if (found == HF_PATH_OK && is_another_host(node, p))
-        found = HF_PATH_WRONG_HOST;
+    bool was_wrong = p->is_wrong;
+    if (found == HF_PATH_OK) {
+        p->is_wrong = is_another_host(node, p);
+        found = p->is_wrong ? HF_PATH_WRONG_HOST : HF_PATH_OK;
+    }
+    if (p->is_wrong != was_wrong)
+        s->needs_review = true;
     if (p->found == found)
         return;
     p->found = (uint8_t)found;
@@ -98,13 +103,18 @@ void path_record(struct engine *e)
             e->nodes[n].path[l].recorded = e->nodes[n].path[l].hardware;
 }
 
+static enum hf_path verdict_to_change(const struct node *node, const struct path *p)
+{
+    return is_another_host(node, p) ? HF_PATH_OK : HF_PATH_WRONG_HOST;
+}
+
 void path_review(struct step *s)
 {
     FOR_EACH_NODE (s->e, n) {
         struct node *node = &s->e->nodes[n];
-        /* Its own word about itself may have come after the device's. */
+        /* What the node says of itself may have changed after the device spoke. */
         for (uint8_t l = 0; l < s->e->group.nodes[n].fence_levels; l++)
-            if (node->path[l].found == HF_PATH_OK)
+            if (node->path[l].found == verdict_to_change(node, &node->path[l]))
                 judge(s, n, l, HF_PATH_OK);
         bool cannot = node->state != HF_NODE_ABSENT && node->state != HF_NODE_DEAD &&
                       !path_can_fence(s->e, n);

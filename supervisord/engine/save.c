@@ -81,6 +81,7 @@ static void put_beside(struct hf_writer *w, const struct node *n)
         hf_put_u8(w, n->path[l].found);
         hf_put_u64(w, n->path[l].hardware);
         hf_put_u64(w, n->path[l].recorded);
+        hf_put_u8(w, n->path[l].is_wrong);
     }
     hf_put_u64(w, n->hardware);
     put_timer(w, &n->flap);
@@ -299,6 +300,7 @@ static void get_beside(struct hf_reader *r, struct node *n)
         n->path[l].found = hf_get_enum(r, HF_PATHS);
         n->path[l].hardware = hf_get_u64(r);
         n->path[l].recorded = hf_get_u64(r);
+        n->path[l].is_wrong = hf_get_enum(r, 2);
     }
     n->hardware = hf_get_u64(r);
     n->flap = get_timer(r);

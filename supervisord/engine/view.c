@@ -265,8 +265,10 @@ struct hf_node_view engine_node(const struct engine *e, hf_node node)
         .returns = n->returns,
         .hardware = n->hardware,
     };
-    for (uint8_t l = 0; l < HF_FENCE_LEVELS_MAX; l++)
+    for (uint8_t l = 0; l < HF_FENCE_LEVELS_MAX; l++) {
         view.path[l] = (enum hf_path)n->path[l].found;
+        view.path_hardware[l] = n->path[l].hardware;
+    }
     return view;
 }
 

@@ -93,6 +93,41 @@ START_TEST(the_level_behind_a_wrong_one_is_used)
 }
 END_TEST
 
+START_TEST(once_wrong_a_level_stays_unused_until_it_names_this_host)
+{
+    form(3);
+    running_on(a_vm("a"), 2);
+    hardware(2, 22);
+    tested_as(0, 2, 0, HF_PATH_OK, 11);
+    tested_as(0, 2, 0, HF_PATH_DENIED, 0);
+    host_gone(2);
+    ck_node(2, HF_NODE_LOST);
+    tested_as(0, 2, 0, HF_PATH_OK, 22);
+    ck_node(2, HF_NODE_FENCING);
+}
+END_TEST
+
+START_TEST(a_wrong_verdict_ends_when_the_host_itself_says_so)
+{
+    form(3);
+    hardware(2, 22);
+    tested_as(0, 2, 0, HF_PATH_OK, 11);
+    hardware(2, 11);
+    ck_assert_int_eq(engine_node(&t.e, (hf_node){2}).path[0], HF_PATH_OK);
+}
+END_TEST
+
+START_TEST(who_has_left_can_still_be_switched_off)
+{
+    form(3);
+    order(HF_ORDER_LEAVE, 2, 0);
+    ck_node(2, HF_NODE_ABSENT);
+    order(HF_ORDER_FENCE, 2, 0);
+    ck_node(2, HF_NODE_FENCING);
+    ck_assert(!engine_node(&t.e, (hf_node){2}).has_left);
+}
+END_TEST
+
 START_TEST(a_swapped_map_cannot_be_armed)
 {
     form_disarmed();
@@ -240,14 +275,15 @@ START_TEST(a_power_on_that_hangs_is_given_up)
 }
 END_TEST
 
-HF_TEST_MAIN("engine/path", HF_CASE(a_path_that_fails_is_told_once_and_again_when_it_works),
-             HF_CASE(a_path_that_failed_its_test_is_tried_at_the_incident_all_the_same),
-             HF_CASE(another_hosts_device_is_never_used),
-             HF_CASE(the_level_behind_a_wrong_one_is_used), HF_CASE(a_swapped_map_cannot_be_armed),
-             HF_CASE(a_device_that_names_another_host_than_when_armed_is_not_used),
-             HF_CASE(without_any_way_to_prove_a_death_nothing_is_armed),
-             HF_CASE(who_would_fence_it_tests_its_paths), HF_CASE(too_many_fences_need_a_person),
-             HF_CASE(an_operators_fence_is_no_storm),
-             HF_CASE(fences_are_forgotten_after_the_window),
-             HF_CASE(a_dead_node_is_switched_on_by_order_only),
-             HF_CASE(a_power_on_that_hangs_is_given_up))
+HF_TEST_MAIN(
+    "engine/path", HF_CASE(a_path_that_fails_is_told_once_and_again_when_it_works),
+    HF_CASE(a_path_that_failed_its_test_is_tried_at_the_incident_all_the_same),
+    HF_CASE(another_hosts_device_is_never_used), HF_CASE(the_level_behind_a_wrong_one_is_used),
+    HF_CASE(once_wrong_a_level_stays_unused_until_it_names_this_host),
+    HF_CASE(a_wrong_verdict_ends_when_the_host_itself_says_so),
+    HF_CASE(who_has_left_can_still_be_switched_off), HF_CASE(a_swapped_map_cannot_be_armed),
+    HF_CASE(a_device_that_names_another_host_than_when_armed_is_not_used),
+    HF_CASE(without_any_way_to_prove_a_death_nothing_is_armed),
+    HF_CASE(who_would_fence_it_tests_its_paths), HF_CASE(too_many_fences_need_a_person),
+    HF_CASE(an_operators_fence_is_no_storm), HF_CASE(fences_are_forgotten_after_the_window),
+    HF_CASE(a_dead_node_is_switched_on_by_order_only), HF_CASE(a_power_on_that_hangs_is_given_up))
