@@ -44,8 +44,9 @@ const struct corosync_profile *corosync_profile_find(const char *name);
 /* What `consensus` comes to. */
 uint32_t corosync_consensus_ms(const struct corosync_profile *profile);
 /* The shortest lease with which the loss of one node does not end that of the others: nothing is
- * delivered from the loss until token + consensus have passed, the newest echo may be two beats old
- * when it begins, and the first one afterwards takes one more. */
+ * delivered from the loss until token + consensus have passed; the newest echoed beat may be one
+ * beat old when that begins, the first new one is echoed one beat later, and one beat is for the
+ * greeting in between and for busy hosts. */
 uint32_t corosync_lease_ms(uint32_t token_ms, uint32_t consensus_ms, uint32_t beat_ms);
 
 /* ---- the file that is written ---- */
