@@ -17,7 +17,8 @@
 
 enum {
     CMD_WORDS_MAX = 8,
-    CMD_ANSWER_MS = 5000,     /* the daemon answers from memory: later means that it hangs */
+    CMD_ANSWER_MS = 5000, /* the daemon answers from memory: later means that it hangs */
+    CMD_CONNECT_AGAIN_MS = 10,
     CMD_ORDER_MS = 20000,     /* above CTL_APPLY_MS of the server */
     CMD_WAIT_MS = 120000,     /* --wait without --timeout */
     CMD_LEAVE_MS = 600000,    /* leave: every VM of a node stops within its grace and moves */

@@ -45,13 +45,27 @@ static const char *without_place(const char *text, const char *path)
     return rest != NULL && strncmp(rest, ": ", 2) == 0 ? rest + 2 : text;
 }
 
+/* More may be waiting to be let in than the door lets wait: the kernel has no event for a place in
+ * that queue, so it is tried again. */
+static enum hf_code connect_in_time(const char *path, int *fd, struct hf_err *err)
+{
+    hf_time until = hf_time_add_ms(hf_clock_now(), CMD_ANSWER_MS);
+    enum hf_code code = door_connect(path, fd, err);
+
+    while (code == HF_EAGAIN && !hf_time_reached(hf_clock_now(), until)) {
+        (void)poll(NULL, 0, CMD_CONNECT_AGAIN_MS);
+        code = door_connect(path, fd, err);
+    }
+    return code;
+}
+
 enum hf_ctl_status cmd_link_open(struct cmd_link *link, const char *path)
 {
     struct hf_err err;
 
     link->path = path;
     link->fd = -1;
-    switch (door_connect(path, &link->fd, &err)) {
+    switch (connect_in_time(path, &link->fd, &err)) {
     case HF_OK:
         return HF_CTL_OK;
     case HF_EACCESS:

@@ -58,6 +58,7 @@ struct user {
 
 struct ctl_server {
     int listen_fd;
+    hf_time shut_until; /* no descriptor was left: the door is not watched; 0 = it is */
     struct door_groups groups;
     const struct history *history;
     struct ctl_ports ports;
@@ -823,8 +824,12 @@ static void accept_some(struct ctl_server *s, hf_time now)
             continue;
         }
         comment(s, &peer, err.text);
-        if (code != HF_EACCESS)
-            return;
+        if (code == HF_EACCESS)
+            continue;
+        /* Whoever waits makes the door readable all the time: looking on would spin. */
+        s->ports.unwatch(s->ports.user, s->listen_fd);
+        s->shut_until = hf_time_add_ms(now, CTL_SHUT_MS);
+        return;
     }
 }
 
@@ -892,6 +897,10 @@ static void give_up(struct ctl_server *s, struct client *c, hf_time now)
 void ctl_server_tick(struct ctl_server *s, hf_time now)
 {
     s->now = now;
+    if (s->shut_until.ns != 0 && hf_time_reached(now, s->shut_until)) {
+        s->shut_until = (hf_time){0};
+        s->ports.watch(s->ports.user, s->listen_fd, false);
+    }
     for (unsigned i = 0; i < DOOR_CLIENTS_MAX; i++) {
         struct client *c = &s->client[i];
 
@@ -902,7 +911,7 @@ void ctl_server_tick(struct ctl_server *s, hf_time now)
 
 hf_time ctl_server_deadline(const struct ctl_server *s)
 {
-    hf_time first = {INT64_MAX};
+    hf_time first = {s->shut_until.ns != 0 ? s->shut_until.ns : INT64_MAX};
 
     for (unsigned i = 0; i < DOOR_CLIENTS_MAX; i++) {
         if (s->client[i].fd >= 0 && client_deadline(&s->client[i]).ns < first.ns)
@@ -952,7 +961,7 @@ void ctl_server_close(struct ctl_server *s)
     for (unsigned i = 0; i < DOOR_CLIENTS_MAX; i++)
         if (s->client[i].fd >= 0)
             drop(s, &s->client[i], NULL);
-    if (s->listen_fd >= 0)
+    if (s->listen_fd >= 0 && s->shut_until.ns == 0)
         s->ports.unwatch(s->ports.user, s->listen_fd);
     free(s);
 }

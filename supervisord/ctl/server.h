@@ -23,6 +23,7 @@ enum {
     CTL_SLOW_MS = 5000,         /* an answer not taken for so long: dropped */
     CTL_APPLY_MS = 15000,       /* an order not applied by then is answered "not yet"; above two
                                    resends of the replica and a membership change */
+    CTL_SHUT_MS = 1000,         /* no descriptor left for a client: the door rests so long */
     CTL_TEST_MS = 70000,        /* a test of a fence level has a minute in all */
     CTL_REQUESTS_A_SECOND = 50, /* of one client; a person needs one, `--wait` about ten */
     /* One user, unless it is root: a quarter of the places, and this pace in all of them. */

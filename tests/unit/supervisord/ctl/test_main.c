@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -430,6 +431,35 @@ START_TEST(a_hold_needs_a_time_and_a_leave_ends_when_the_node_has_left)
 }
 END_TEST
 
+/* ---- without descriptors (fault P14) ---- */
+
+START_TEST(without_descriptors_the_door_rests_instead_of_spinning)
+{
+    struct rlimit was, none;
+    int fd, first_free = dup(0);
+    struct hf_err err;
+
+    close(first_free);
+    ck_assert_int_eq(door_connect(door, &fd, &err), HF_OK);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &was), 0);
+    none = was;
+    none.rlim_cur = (rlim_t)first_free + 1; /* what is open stays open */
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    fake_turn(0);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &was), 0);
+    ck_assert_uint_eq(ctl_server_clients(f.server), 0);
+    ck_assert_uint_eq(f.fds_count, 0);
+    ck_assert_int_eq(hf_time_since_ms(ctl_server_deadline(f.server), f.when.boot), CTL_SHUT_MS);
+    fake_turn(0);
+    ck_assert_uint_eq(f.fds_count, 0);
+    fake_at(1);
+    fake_turn(0);
+    fake_turn(0);
+    ck_assert_uint_eq(ctl_server_clients(f.server), 1);
+    close(fd);
+}
+END_TEST
+
 /* ---- words ---- */
 
 START_TEST(mistakes_are_named)
@@ -538,6 +568,7 @@ HF_TEST_MAIN_WITH("ctl/main", set_up, tear_down, HF_CASE(status_answers_at_one_g
                   HF_CASE(wait_ends_when_the_vm_runs), HF_CASE(wait_has_an_end),
                   HF_CASE(a_refusal_says_why_and_exits_with_one),
                   HF_CASE(a_frozen_group_exits_with_four), HF_CASE(fencing_needs_a_person_or_yes),
+                  HF_CASE(without_descriptors_the_door_rests_instead_of_spinning),
                   HF_CASE(a_fence_test_shows_each_level_and_fails_with_it),
                   HF_CASE(a_power_cycle_is_for_a_drained_and_empty_node_elsewhere),
                   HF_CASE(a_power_cycle_tells_its_phases_and_ends_with_a_member),
