@@ -17,6 +17,7 @@
 #include "supervisord/base/err.h"
 #include "supervisord/cluster/blobs.h"
 #include "supervisord/cluster/link.h"
+#include "supervisord/cluster/link_judge.h"
 #include "supervisord/cluster/replica.h"
 #include "supervisord/cluster/side.h"
 #include "supervisord/config/config.h"
@@ -84,7 +85,9 @@ struct daemon {
     struct link *link;
     bool link_connected, link_fit;
     hf_wall link_since;
-    struct link_facts link_facts;
+    struct link_watch link_watch;
+    bool has_members; /* corosync is connected and has told them */
+    struct link_frame members;
     char link_why[HF_REASON_MAX + 1];
     struct journal *journal;
     struct journal_status journal_status;

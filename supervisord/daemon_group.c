@@ -498,15 +498,34 @@ static void link_told(struct daemon *d, bool is_connected, const char *why)
     (void)hf_str_copy(d->link_why, sizeof d->link_why, why);
 }
 
+static bool is_waiting_for_all(const struct daemon *d)
+{
+    return d->link_watch.facts.is_waiting == LINK_YES;
+}
+
+/* A corosync that waits for all nodes, as its owner has configured it, makes no group: the node is
+ * as good as apart until all have been there once, or a person has cancelled the wait. */
+static void follow_members(struct daemon *d)
+{
+    const struct link_frame *f = &d->members;
+    hf_time now = hf_clock_now();
+
+    d->in_replica = true;
+    if (is_waiting_for_all(d))
+        replica_apart(d->replica, now);
+    else if (d->has_members)
+        replica_members(d->replica, f->view, f->peers, f->peers_count, f->ring, f->ring_count, now);
+    d->in_replica = false;
+}
+
 static void link_members(void *user, const struct link_frame *f)
 {
     struct daemon *d = user;
 
     link_told(d, true, "");
-    d->in_replica = true;
-    replica_members(d->replica, f->view, f->peers, f->peers_count, f->ring, f->ring_count,
-                    hf_clock_now());
-    d->in_replica = false;
+    d->members = *f;
+    d->has_members = true;
+    follow_members(d);
 }
 
 static void link_deliver(void *user, uint32_t nodeid, uint32_t pid, const uint8_t *bytes,
@@ -520,54 +539,30 @@ static void link_deliver(void *user, uint32_t nodeid, uint32_t pid, const uint8_
     daemon_flush(d, hf_clock_now()); /* an answer must not wait for the messages behind this one */
 }
 
-/* A number and the dot behind it, if any. False: no number. *at moves on. */
-static bool take_number(const char **at, unsigned long *number)
+static void tell_notes(struct daemon *d, const struct link_note *notes, unsigned count)
 {
-    char *end;
+    struct history_when when;
 
-    if (**at < '0' || **at > '9')
-        return false;
-    *number = strtoul(*at, &end, 10); /* beyond all bounds: ULONG_MAX, new enough */
-    *at = *end == '.' ? end + 1 : end;
-    return true;
-}
+    daemon_now(&when);
+    for (unsigned i = 0; i < count; i++) {
+        enum hf_level level = notes[i].is_error ? HF_LOG_ERROR
+                              : notes[i].is_bad ? HF_LOG_WARNING
+                                                : HF_LOG_INFO;
 
-/* "3.1.7", "3.1.7.4-ab12" */
-static bool version_is_fit(const char *text)
-{
-    unsigned long major = 0, minor = 0, patch = 0;
-
-    if (!take_number(&text, &major) || text[-1] != '.' || !take_number(&text, &minor))
-        return false;
-    if (text[-1] == '.')
-        (void)take_number(&text, &patch);
-    /* Before 3.1.6 recovery could lose or damage messages and take the group down (e7a82370). */
-    return major > 3 || (major == 3 && (minor > 1 || (minor == 1 && patch >= 6)));
-}
-
-/* Returns why not, or NULL. */
-static const char *unfit(const struct daemon *d, const struct link_facts *f)
-{
-    if (f->nodeid != 0 && f->nodeid != d->self->nodeid)
-        return "corosync's own node id is not this node's in the cluster file";
-    if (f->version[0] == '\0')
-        return "corosync's version is not known";
-    if (!version_is_fit(f->version))
-        return "corosync is older than 3.1.6";
-    if (f->cipher[0] == '\0' || strcmp(f->cipher, "none") == 0 || f->hash[0] == '\0' ||
-        strcmp(f->hash, "none") == 0)
-        return "corosync's messages are not encrypted (crypto_cipher, crypto_hash)";
-    if (f->expected_votes != d->file.group.nodes_count)
-        return "corosync expects another number of votes than the cluster file has nodes";
-    return NULL;
+        hf_log(level, "corosync: %s", notes[i].text);
+        history_note(d->history, replica_engine(d->replica), d->self->name, notes[i].text, &when);
+    }
 }
 
 static void link_facts_told(void *user, const struct link_facts *facts)
 {
     struct daemon *d = user;
-    const char *why = unfit(d, facts);
+    const char *why = link_unfit(facts, d->self->nodeid, &d->file.group);
+    bool was_waiting = is_waiting_for_all(d);
+    struct link_note notes[LINK_NOTES_MAX];
+    hf_time now = hf_clock_now();
 
-    d->link_facts = *facts;
+    tell_notes(d, notes, link_watch_take(&d->link_watch, facts, now, &d->file.group, notes));
     if (d->link_fit != (why == NULL)) {
         if (why != NULL)
             hf_warning("corosync: %s", why);
@@ -577,7 +572,9 @@ static void link_facts_told(void *user, const struct link_facts *facts)
     d->link_fit = why == NULL;
     if (d->link_connected)
         (void)hf_str_copy(d->link_why, sizeof d->link_why, why != NULL ? why : "");
-    act_link(d->act, d->link_fit, hf_clock_now());
+    act_link(d->act, d->link_fit, now);
+    if (was_waiting != is_waiting_for_all(d))
+        follow_members(d);
 }
 
 static void link_apart(void *user, const char *why)
@@ -585,6 +582,7 @@ static void link_apart(void *user, const char *why)
     struct daemon *d = user;
 
     link_told(d, false, why);
+    d->has_members = false;
     d->in_replica = true;
     replica_apart(d->replica, hf_clock_now());
     d->in_replica = false;

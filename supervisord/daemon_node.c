@@ -4,6 +4,7 @@
 
 #include "supervisord/base/log.h"
 #include "supervisord/base/str.h"
+#include "supervisord/config/corosync.h"
 #include "supervisord/daemon.h"
 #include "supervisord/door/door.h"
 #include "supervisord/model/names.h"
@@ -262,9 +263,30 @@ static void look_agents(const struct daemon *d, struct ctl_shell *shell)
     }
 }
 
+/* What corosync itself forgives must not end our VMs. */
+static void note_lease(const struct daemon *d, struct ctl_link *link)
+{
+    const struct link_facts *f = &d->link_watch.facts;
+    uint32_t least = corosync_lease_ms(f->token_ms, f->consensus_ms, d->file.beat_ms);
+    struct ctl_link_note *note;
+
+    if (!d->file.watchdog.is_used || f->token_ms == 0 || d->file.watchdog.lease_ms >= least ||
+        link->notes_count == CTL_LINK_NOTES_MAX)
+        return;
+    note = &link->notes[link->notes_count++];
+    note->is_error = true;
+    (void)snprintf(
+        note->text, sizeof note->text,
+        "the lease of %u ms is shorter than corosync takes to agree on a loss: a cut that "
+        "it forgives would end VMs here; at least %u ms",
+        (unsigned)d->file.watchdog.lease_ms, (unsigned)least);
+}
+
 static void look_link(const struct daemon *d, struct ctl_link *link)
 {
-    const struct link_facts *f = &d->link_facts;
+    const struct link_facts *f = &d->link_watch.facts;
+    struct link_note notes[LINK_NOTES_MAX];
+    unsigned count = link_watch_needs(&d->link_watch, hf_clock_now(), &d->file.group, notes);
 
     link->is_connected = d->link_connected;
     link->since = d->link_since;
@@ -278,6 +300,13 @@ static void look_link(const struct daemon *d, struct ctl_link *link)
     link->votes_expected = f->expected_votes;
     link->is_fit = d->link_fit;
     (void)hf_str_copy(link->why, sizeof link->why, d->link_why);
+    for (unsigned i = 0; i < count && i < CTL_LINK_NOTES_MAX; i++) {
+        struct ctl_link_note *note = &link->notes[link->notes_count++];
+
+        note->is_error = notes[i].is_error;
+        (void)hf_str_copy(note->text, sizeof note->text, notes[i].text);
+    }
+    note_lease(d, link);
 }
 
 static void look_paths(const struct daemon *d, struct ctl_shell *shell)
@@ -289,6 +318,7 @@ static void look_paths(const struct daemon *d, struct ctl_shell *shell)
             shell->path[n][l] = (struct ctl_path){slot->tested, slot->took_ms, slot->why};
         }
     shell->watchdog_why = lease_look(&d->lease).why;
+    shell->config = d->file_differs || d->file_bad ? NULL : &d->file;
 }
 
 static void look_group(const struct daemon *d, struct ctl_shell *shell)

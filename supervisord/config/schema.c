@@ -83,7 +83,7 @@ const struct config_key config_keys[] = {
     /* Longer than a minute nobody waits for; drivers count in seconds. */
     {CONFIG_WATCHDOG, "timeout", CONFIG_SECONDS, 1 * SECOND, 60 * SECOND, "5s",
      WATCHDOG(timeout_ms), 0, "the device resets the node when it is not fed for so long"},
-    {CONFIG_WATCHDOG, "lease", CONFIG_DURATION, 1 * SECOND, 30 * SECOND, "3s", WATCHDOG(lease_ms),
+    {CONFIG_WATCHDOG, "lease", CONFIG_DURATION, 1 * SECOND, 30 * SECOND, "4s", WATCHDOG(lease_ms),
      0, "cut off for so long, a node stops its VMs and feeds no more; at least 3 beats"},
     {CONFIG_WATCHDOG, "allow_softdog", CONFIG_YES_NO, 0, 1, "no", WATCHDOG(allow_softdog), 0,
      "take the kernel's own timer, which a hung kernel takes down with it"},

@@ -258,7 +258,7 @@ static void *run(void *arg)
         /* A full pipe: the loop is behind, and the next facts are as good. */
         if (write(fd, &facts, sizeof facts) < 0 && errno == EPIPE)
             return NULL;
-        (void)poll(NULL, 0, FACTS_EVERY_MS);
+        (void)poll(NULL, 0, facts.quorate == LINK_YES ? FACTS_EVERY_MS : FACTS_SOON_MS);
     }
 }
 

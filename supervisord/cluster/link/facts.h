@@ -11,6 +11,7 @@
 
 enum {
     FACTS_EVERY_MS = 5000,
+    FACTS_SOON_MS = 500,    /* while not quorate: somebody waits for that to change */
     FACTS_STALE_MS = 15000, /* three periods */
 };
 

@@ -177,9 +177,9 @@ static const struct fault {
     {WATCHDOG("safe_time: soon"), ":12:16: bad value 'soon' for 'safe_time': expected 'computed' "
                                   "or a duration with its unit, such as 20s"},
     {WATCHDOG("safe_time: 9s"),
-     ":12:16: safe_time 9s: lease 3s + 2 x timeout 5s + 1 % + 1s = 14130ms at least"},
-    {WATCHDOG("safe_time: 14129ms"),
-     ":12:16: safe_time 14129ms: lease 3s + 2 x timeout 5s + 1 % + 1s = 14130ms at least"},
+     ":12:16: safe_time 9s: lease 4s + 2 x timeout 5s + 1 % + 1s = 15140ms at least"},
+    {WATCHDOG("safe_time: 15139ms"),
+     ":12:16: safe_time 15139ms: lease 4s + 2 x timeout 5s + 1 % + 1s = 15140ms at least"},
     {WATCHDOG("use: yes\n    lease: 1499ms"),
      ":13:12: 'lease' is 1499ms with a 'beat' of 500ms: at least 3 beats, or one lost message "
      "stops a node's VMs"},
@@ -498,7 +498,7 @@ START_TEST(what_is_allowed)
         "\n# \xe4\xb8\x8a\xe6\xb5\xb7\n\n" SMALL "# no newline at the end",
         SMALL "node n2 {\n    id: 2\n}\n", /* an even number of nodes; one that cannot be fenced */
         PARAM("method: onoff"),
-        WATCHDOG("safe_time: 14130ms"),
+        WATCHDOG("safe_time: 15140ms"),
         WATCHDOG("use: yes\n    lease: 1500ms"),
         WATCHDOG("lease: 1s"), /* unused */
         PARAM("systems-uri: /redfish/v1/Systems/1"),

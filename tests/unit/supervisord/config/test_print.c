@@ -58,7 +58,7 @@ static const char canonical[] = "cluster {\n"
                                 "    use: yes\n"
                                 "    device: /dev/watchdog1\n"
                                 "    timeout: 10s\n"
-                                "    lease: 3s\n"
+                                "    lease: 4s\n"
                                 "    allow_softdog: no\n"
                                 "    safe_time: computed\n"
                                 "}\n"
@@ -151,7 +151,7 @@ START_TEST(the_digest_tells_every_difference)
         {"use: yes", "use: no"},
         {"watchdog1", "watchdog2"},
         {"timeout: 10s", "timeout: 9s"},
-        {"lease: 3s", "lease: 4s"},
+        {"lease: 4s", "lease: 5s"},
         {"softdog: no", "softdog: yes"},
         {"computed", "30s"},
         {"watchdog: no", "watchdog: yes"},
