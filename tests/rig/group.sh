@@ -1,22 +1,48 @@
 # group.sh - a Holdfast group on the rig, for `run` and `rounds`: brought up, brought back to a clean
 # state, asked, and compared with the truth. Sourced after lib.sh.
 #
+#   group_kind KIND     what the next group is like: plain, watchdog, levels, strict, swapped
 #   group_up            rig, corosync, libvirt, Holdfast on every node, three members, armed
 #   group_heal          undo every fault, power on what is off, start again what was killed
 #   group_settle        ... and wait until all members agree with each other and with the processes
 #   group_clear         take every VM out, end every maintenance, arm
 #   hf NODE ARGS...     the command `holdfast` against NODE's daemon, run outside the node
 #   st NODE FILTER      jq FILTER of NODE's status; fails where that is null or false
+#   about BY NODE FILTER  the same of what BY says of NODE
 #   truth VM            "NODE PID" of every qemu of VM that is really there
 #
 # HF_BIN: folder of the programs. W: folder for what is observed (proc, and logs of a failed case).
 export TOKEN=${TOKEN-1000} COEFFICIENT=${COEFFICIENT-0} CONSENSUS=${CONSENSUS-1200}
 export RIG_POST=${RIG_POST:-0} RIG_BIND=$HF_BIN
 # Shorter than the defaults, in the same order to each other, so that a test sees each of them end.
-# A real BMC that is unreachable costs fence_ipmilan its power_timeout.
-export HF_TIMING=${HF_TIMING-$'\tsilent_grace: 4s\n\tstartup_grace: 12s\n\tstable: 1s\n\tstart_deadline: 8s\n\tstop_deadline: 20s\n\tfence_deadline: 15s\n\tfence_retry: 1s, 2s\n\trestart_backoff: 0s, 1s'}
+# A real BMC that is unreachable costs fence_ipmilan its power_timeout. Tests fence and return all
+# the time: where that is not what is looked at, it must not count.
+GROUP_TIMING=$'\tsilent_grace: 4s\n\tstartup_grace: 12s\n\tstable: 1s\n\tstart_deadline: 8s\n\tstop_deadline: 20s\n\tfence_deadline: 15s\n\tfence_retry: 1s, 2s\n\trestart_backoff: 0s, 1s\n\tflap_window: 1min'
+GROUP_PATIENT=$'\n\tsettle: 1s\n\treturns_max: 255\n\tstorm_fences: 255'
+GROUP_STRICT=$'\n\tsettle: 4s\n\treturns_max: 3\n\tstorm_fences: 1'
+export HF_TIMING=${HF_TIMING-$GROUP_TIMING$GROUP_PATIENT}
+GROUP_KIND=plain GROUP_ARMS=yes
 export HF_PARAMS=${HF_PARAMS-power_timeout: 4}
 SLOW=${SLOW:-1}                     # deadlines are multiplied by it: for a loaded machine
+
+# W and L of a group with watchdogs, in seconds; the default for a real one is 5 and 5
+GROUP_W=2 GROUP_L=3
+group_kind() {
+	export RIG_WATCHDOG='' HF_WATCHDOG='' HF_PDUS='' HF_BMC_OF_n1='' HF_BMC_OF_n2=''
+	HF_TIMING=$GROUP_TIMING$GROUP_PATIENT
+	GROUP_ARMS=yes
+	GROUP_KIND=$1
+	case $1 in
+	plain) ;;
+	watchdog) RIG_WATCHDOG=1 HF_WATCHDOG=$'\ttimeout: '${GROUP_W}s$'\n\tlease: '${GROUP_L}s ;;
+	levels) HF_PDUS=1 HF_TIMING=${HF_TIMING/fence_deadline: 15s/fence_deadline: 6s} ;; # two feeds a node behind its BMC
+	strict) HF_TIMING=$GROUP_TIMING$GROUP_STRICT ;;
+	swapped) HF_BMC_OF_n1=2 HF_BMC_OF_n2=1 GROUP_ARMS='' ;; # the address of the other's BMC
+	*) echo "no group of the kind '$1'" >&2; return 1 ;;
+	esac
+}
+# T_safe of that group, in nanoseconds: fencing/README.md
+safe_ns() { echo $(((GROUP_L + 2 * GROUP_W) * 1010000000 + 1000000000)); }
 
 hf() {
 	local n=$1 p=''
@@ -30,6 +56,7 @@ st() { local said; said=$(hf "$1" status --json 2>/dev/null) && [[ $said == {* ]
 truth() { rig qemus | awk -v vm="$1" '$3 == vm {print $1, $2}'; }
 truth_node() { truth "$1" | cut -d' ' -f1; }
 truth_pid() { truth "$1" | cut -d' ' -f2; }
+about() { st "$1" ".nodes[] | select(.name == \"$2\") | $3"; }
 node_state() { st "$1" ".nodes[] | select(.name == \"$2\") | .state"; }
 vm_state() { st "$1" ".vms[] | select(.name == \"$2\") | .state"; }
 powered() { [[ $(<"$RIG_STATE/node/$1/power") == on ]]; }
@@ -80,12 +107,16 @@ group_up() {
 	# it must not outlive this shell, however that ends
 	setpriv --pdeathsig KILL "$RIG_STATE/rig/rigtool" procwatch "/$RIG_NAME" >"$W/proc" &
 	at_end kill $!
+	if [[ -n ${HF_PDUS:-} ]]; then
+		feeds_on
+		feeds_watch & at_end kill $!
+	fi
 	group_install || { echo "the group could not be installed"; return 1; }
 	for n in $NODES; do rig daemon "$n" /etc/rig/boot; done
 	until_true $((20 * SLOW)) libvirt_answers || { echo "libvirtd does not come up"; return 1; }
 	group_warm || { echo "libvirtd does not answer"; return 1; }
 	until_true $((30 * SLOW)) group_members || { echo "no group of three members forms"; return 1; }
-	hf n1 arm >/dev/null || { echo "the group cannot be armed"; return 1; }
+	[[ -z $GROUP_ARMS ]] || hf n1 arm >/dev/null || { echo "the group cannot be armed"; return 1; }
 }
 group_members() {
 	local n
@@ -93,6 +124,33 @@ group_members() {
 		st "$n" '.group.phase == "synced" and ([.nodes[] | select(.state == "member" and .vm_watch and .link_fit)] | length == 3)' || return 1
 	done
 }
+
+# ---- power feeds: what `fence_rigfeed` switches ---------------------------------------------------
+# shared/feed/n1-a says on or off; the agent asks in n1-a.want. A node whose feeds are both off has no
+# power, and neither has its BMC. n1-a.fails: that switch does not do what it is told.
+feeds_on() {
+	local n f
+	mkdir -p "$RIG_STATE/shared/feed"
+	rm -f "$RIG_STATE/shared/feed/"*
+	for n in $NODES; do for f in a b; do echo on >"$RIG_STATE/shared/feed/$n-$f"; done; done
+}
+feeds_watch() {
+	local d=$RIG_STATE/shared/feed n f w
+	trap - EXIT
+	while sleep 0.05; do
+		for w in "$d"/*.want; do
+			[[ -s $w ]] || continue
+			f=${w%.want} n=${w##*/} n=${n%-?.want}
+			if [[ $(<"$w") == off && $(cat "$d/$n"-[ab] | xargs) == @(on off|off on) && $(<"$f") == on ]]; then
+				rig poweroff "$n" --ac
+			fi
+			cat "$w" >"$f"
+			rm -f "$w"
+		done
+	done
+} 2>/dev/null
+feed_fails() { : >"$RIG_STATE/shared/feed/$1.fails"; }
+feed_works() { rm -f "$RIG_STATE/shared/feed/$1.fails"; }
 
 # ---- back to clean --------------------------------------------------------------------------
 # what systemd would have started again
@@ -102,15 +160,17 @@ group_services() {
 	[[ -n $(rig pids "$n" '(corosync|libvirt)-node.sh start') ]] && return 1              # or in the middle of it
 	[[ -n $(rig pids "$n" '^libvirtd') ]] || rig exec "$n" bash /rig/libvirt-node.sh start
 	[[ -n $(rig pids "$n" '^corosync') ]] || rig exec "$n" bash /rig/corosync-node.sh start
-	for what in holdfastd host vm holdfast-fencer; do
+	for what in holdfastd host vm holdfast-fencer holdfast-feeder; do
 		[[ -n $(rig pids "$n" "hf-node.sh _keep $what ") ]] || rig exec "$n" bash /rig/hf-node.sh boot "$what"
 	done
 } 2>/dev/null
 group_heal() {
 	local n
 	rig heal
+	[[ -z ${HF_PDUS:-} ]] || feeds_on
 	for n in $NODES; do
 		rig bmc "$n" ok
+		[[ -z ${RIG_WATCHDOG:-} || $(<"$RIG_STATE/node/$n/wd/mode") == on ]] || rig watchdog "$n" on
 		if powered "$n"; then rig resume "$n"; else rig poweron "$n"; fi
 	done
 }
@@ -131,9 +191,15 @@ group_clear() {
 	n=$(any_node) || { echo "no node is synced"; return 1; }
 	for why in $(st "$n" '.nodes[] | select(.maintenance) | .name'); do hf "$n" undrain "$why" >/dev/null; done
 	st "$n" .group.armed >/dev/null || hf "$n" arm >/dev/null
+	st "$n" .group.storm >/dev/null && hf "$n" arm >/dev/null
 	for vm in $(st "$n" '.vms[].name'); do
 		hf "$n" vm stop "$vm" --wait --timeout $((25 * SLOW))s >/dev/null 2>&1
 		why=$(hf "$n" vm remove "$vm" 2>&1) || { echo "$vm cannot be removed: $why"; return 1; }
+	done
+	# who came back often has to wait for VMs longer each time; what another test did must not count
+	for why in $(st "$n" '.nodes[] | select(.returns > 0) | .name'); do
+		hf "$n" drain "$why" >/dev/null
+		hf "$n" undrain "$why" >/dev/null
 	done
 	[[ -z $(rig qemus) ]] || { echo "left over: $(rig qemus | xargs)"; return 1; }
 }
@@ -166,3 +232,14 @@ all_offs() { local n sum=0; for n in $NODES; do sum=$((sum + $(offs "$n"))); don
 # the daemon of NODE, and whoever starts it again
 daemon_stop() { rig kill "$1" "hf-node.sh _keep holdfastd"; rig kill "$1" holdfastd; }
 daemon_start() { rig exec "$1" bash /rig/hf-node.sh boot holdfastd; }
+# AGENT SCRIPT NODES...: on NODES, AGENT does what SCRIPT says; until the next power on, or agent_real
+agent_fake() {
+	local agent=$1 n
+	printf '#!/bin/sh\n%s\n' "$2" >"$RIG_STATE/shared/$agent"
+	chmod 755 "$RIG_STATE/shared/$agent"
+	shift 2
+	for n; do
+		rig exec "$n" sh -c "install -d -m 755 /run/fake && install -m 755 /shared/$agent /run/fake/ && mount --bind /run/fake/$agent /usr/sbin/$agent" || return 1
+	done
+}
+agent_real() { local agent=$1 n; shift; for n; do rig exec "$n" umount -l "/usr/sbin/$agent"; done; }
