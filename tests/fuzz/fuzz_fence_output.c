@@ -1,5 +1,6 @@
-/* fuzz_fence_output.c - whatever a fence agent prints: no crash, printable words, and "off" only
- * for exit status 2 with the very line. First byte: the exit status. */
+/* fuzz_fence_output.c - whatever a fence agent or a BMC prints: no crash, printable words without
+ * the secret, "off" only for exit status 2 with the very line, a path that works only for a power
+ * that reads on or off, a host only with a number. First byte: the exit status. */
 /* LINK: fencing supervisord/base supervisord/model */
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,7 +8,9 @@
 
 #include "fencing/credentials.h"
 #include "fencing/exec.h"
+#include "fencing/identity.h"
 #include "fencing/proof.h"
+#include "fencing/verdict.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
@@ -44,6 +47,48 @@ static void secrets(const uint8_t *bytes, size_t len)
              memcmp(c.lines, "action=", 7) != 0);
 }
 
+static void paths(int code, const char *text, size_t len)
+{
+    struct verdict_run run = {.end = EXEC_EXITED,
+                              .code = code,
+                              .out = text,
+                              .out_len = len,
+                              .errors = text + len / 2,
+                              .errors_len = len - len / 2};
+    bool is_read = proof_status(code, text, len) != PROOF_UNREADABLE;
+
+    must((verdict_of_status(&run) == HF_PATH_OK) == is_read);
+    must(verdict_of_question(&run) != HF_PATH_OK);
+    must(!verdict_is_vague(&run) || !is_read);
+}
+
+static void hosts(const char *text, size_t len)
+{
+    uint64_t number = 0;
+
+    if (identity_read(IDENTITY_IPMI, text, len, &number))
+        must(number != 0 && len >= 32);
+    number = 0;
+    if (identity_read(IDENTITY_REDFISH, text, len, &number))
+        must(number != 0 && memmem(text, len, "\"UUID\"", 6) != NULL);
+}
+
+static void scrubbed(const uint8_t *bytes, size_t len)
+{
+    static const char lines[] = "username=admin\npassword=xyzzy\ntoken=zz\n";
+    struct credentials c = {.len = sizeof lines - 1};
+    char *text = malloc(len + 1);
+
+    if (text == NULL)
+        return;
+    memcpy(c.lines, lines, c.len);
+    memcpy(text, bytes, len);
+    credentials_scrub(&c, text, &len);
+    must(memmem(text, len, "xyzzy", 5) == NULL);
+    must(memmem(text, len, "zz", 2) == NULL);
+    free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     if (len == 0)
@@ -54,5 +99,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     }
     words(bytes + 1, len - 1);
     secrets(bytes + 1, len - 1);
+    paths(bytes[0], (const char *)bytes + 1, len - 1);
+    hosts((const char *)bytes + 1, len - 1);
+    scrubbed(bytes + 1, len - 1);
     return 0;
 }
