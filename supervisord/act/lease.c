@@ -183,11 +183,21 @@ void lease_echoed(struct lease *l, hf_time sent, hf_time now)
 
 /* ---- turns ---- */
 
-static void end_hold(struct lease *l)
+static hf_time expiry(const struct lease *l)
+{
+    if (l->echoed.ns == 0)
+        return (hf_time){0};
+    return hf_time_add_ms(l->echoed,
+                          is_armed(l) ? l->feeder.u.watchdog.lease_ms : l->conf.lease_ms);
+}
+
+static void end_hold(struct lease *l, hf_time now)
 {
     const struct engine *e = l->ports.engine(l->ports.user);
 
-    if (!hf_token_is(l->hold) || !l->is_synced || (e != NULL && engine_is_live(e, l->hold)))
+    /* Back, but not heard yet: the lease is still the one from before the absence. */
+    if (!hf_token_is(l->hold) || !l->is_synced || (e != NULL && engine_is_live(e, l->hold)) ||
+        now.ns >= expiry(l).ns)
         return;
     l->hold = (struct hf_token){0};
     l->hold_until = (hf_time){0};
@@ -205,13 +215,6 @@ static void want(struct lease *l, hf_time now)
     } else if (hf_time_since_ms(now, l->unwanted_since) >= LEASE_RELEASE_MS) {
         l->is_releasing = is_armed(l);
     }
-}
-
-static hf_time expiry(const struct lease *l)
-{
-    if (l->echoed.ns == 0)
-        return (hf_time){0};
-    return hf_time_add_ms(l->echoed, l->feeder.u.watchdog.lease_ms);
 }
 
 /* The others may take our VMs soon: they end now. Nobody counts on it. Who has just been woken
@@ -238,7 +241,7 @@ void lease_turn(struct lease *l, hf_time now)
 {
     bool was_released = l->is_released;
 
-    end_hold(l);
+    end_hold(l, now);
     want(l, now);
     attest(l, now);
     self_stop(l, now);

@@ -112,6 +112,7 @@ struct vm {
     hf_nodes avoid;    /* nodes where it failed too often since it was stable */
     uint8_t failures, failures_here;
     uint8_t failed_on; /* node index of the last failure; 0xff none */
+    bool is_cleared;   /* the stop under way makes sure of a start that nobody knows the end of */
     hf_vm_uid uid;
     uint32_t start_no;   /* of the last order */
     uint32_t running_no; /* of what runs on home; 0 = not ours */

@@ -143,6 +143,7 @@ static void put_vm(struct hf_writer *w, const struct vm *v)
     hf_put_u8(w, v->failures);
     hf_put_u8(w, v->failures_here);
     hf_put_u8(w, v->failed_on);
+    hf_put_u8(w, v->is_cleared);
     hf_put_u32(w, v->uid);
     hf_put_u32(w, v->start_no);
     hf_put_u32(w, v->running_no);
@@ -373,6 +374,7 @@ static void get_vm(struct hf_reader *r, const struct engine *e, struct vm *v)
     v->failures = hf_get_u8(r);
     v->failures_here = hf_get_u8(r);
     v->failed_on = get_node_ix(r, e);
+    v->is_cleared = hf_get_enum(r, 2);
     v->uid = hf_get_u32(r);
     v->start_no = hf_get_u32(r);
     v->running_no = hf_get_u32(r);

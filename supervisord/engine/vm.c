@@ -315,6 +315,21 @@ static void ended(struct vm *v)
     no_home(v);
 }
 
+/* Off and proved. If it was only made sure of, its start has failed after all: counted as such, or
+ * a node that can start nothing would be tried for ever. */
+static void after_stop(struct step *s, struct vm *v)
+{
+    bool has_failed = v->is_cleared && v->desire == HF_WANT_RUNNING;
+    v->is_cleared = false;
+    if (has_failed) {
+        v->state = HF_VM_PLACING;
+        failed_once(s, v);
+        return;
+    }
+    ended(v);
+    settle(v);
+}
+
 static void escalate(struct step *s, struct vm *v)
 {
     uint8_t n = v->home;
@@ -357,6 +372,7 @@ static void perform(struct step *s, struct vm *v, enum vm_act act)
         v->cause = CAUSE_RECOVERY;
         break;
     case ACT_START:
+        v->is_cleared = false;
         order_start(s, v);
         break;
     case ACT_STOP:
@@ -364,6 +380,7 @@ static void perform(struct step *s, struct vm *v, enum vm_act act)
         break;
     case ACT_KILL:
         order_stop(s, v, 0);
+        v->is_cleared = true;
         break;
     case ACT_RUNS:
         runs(s, v);
@@ -381,8 +398,7 @@ static void perform(struct step *s, struct vm *v, enum vm_act act)
         reset_failures(v);
         break;
     case ACT_AFTER_STOP:
-        ended(v);
-        settle(v);
+        after_stop(s, v);
         break;
     case ACT_AFTER_CLEAR:
         settle(v);

@@ -183,8 +183,8 @@ static const struct fault {
     {WATCHDOG("use: yes\n    lease: 1499ms"),
      ":13:12: 'lease' is 1499ms with a 'beat' of 500ms: at least 3 beats, or one lost message "
      "stops a node's VMs"},
-    {WATCHDOG("use: yes\n}\ntiming {\n    beat: 1001ms\n    mute_after: 5s"),
-     ":12:10: 'lease' is 3s with a 'beat' of 1001ms: at least 3 beats, or one lost message stops "
+    {WATCHDOG("use: yes\n}\ntiming {\n    beat: 1334ms\n    mute_after: 5s"),
+     ":12:10: 'lease' is 4s with a 'beat' of 1334ms: at least 3 beats, or one lost message stops "
      "a node's VMs"},
     {WATCHDOG("}\nwatchdog {"), ":13:1: section 'watchdog' is given twice, first at line 11"},
 
@@ -383,7 +383,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert(!config.watchdog.is_used);
     ck_assert(!config.watchdog.allow_softdog);
     ck_assert_uint_eq(config.watchdog.timeout_ms, 5000);
-    ck_assert_uint_eq(config.watchdog.lease_ms, 3000);
+    ck_assert_uint_eq(config.watchdog.lease_ms, 4000);
     ck_assert_str_eq(config.watchdog.device, "/dev/watchdog");
 }
 END_TEST

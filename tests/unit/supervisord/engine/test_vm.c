@@ -268,6 +268,27 @@ START_TEST(disarmed_nothing_is_done_alone)
 }
 END_TEST
 
+START_TEST(a_node_that_can_start_nothing_is_not_tried_for_ever)
+{
+    form(3);
+    struct hf_vm_def def = a_vm("a");
+    def.preferred = (hf_node){2};
+    hf_vm_uid uid = add(def, true);
+    for (unsigned i = 0; i <= def.restarts_here; i++) {
+        ck_assert_uint_eq(vm(uid)->home, 2);
+        result(2, vm(uid)->order, HF_OUT_GAVE_UP);
+        ck_state(uid, HF_VM_STOPPING);
+        result(2, vm(uid)->order, HF_OUT_DONE); /* nothing is left there */
+        ck_assert_uint_eq(vm(uid)->failures, i + 1);
+        if (vm(uid)->timer.purpose == FOR_BACKOFF)
+            expired(0, vm(uid)->timer.token);
+        say_all();
+    }
+    ck_state(uid, HF_VM_STARTING);
+    ck_assert_uint_ne(vm(uid)->home, 2);
+}
+END_TEST
+
 HF_TEST_MAIN("engine/vm",
              HF_LOOP(every_pair_of_state_and_event_is_decided, 0, HF_VM_STATES *HF_VM_EVENTS),
              HF_CASE(a_lost_host_is_fenced_and_its_vm_starts_only_after_the_proof),
@@ -285,4 +306,5 @@ HF_TEST_MAIN("engine/vm",
              HF_CASE(a_stop_that_comes_true_late_is_found_by_asking),
              HF_CASE(a_start_certainly_refused_is_tried_again),
              HF_CASE(a_home_lost_mid_start_waits_for_proof),
-             HF_CASE(disarmed_nothing_is_done_alone))
+             HF_CASE(disarmed_nothing_is_done_alone),
+             HF_CASE(a_node_that_can_start_nothing_is_not_tried_for_ever))
