@@ -289,10 +289,10 @@ static void put_lease(struct hf_writer *w, const struct hf_report *report)
  */
 static bool is_device(const char *path)
 {
-    if (strncmp(path, "/dev/", 5) != 0 || path[5] == '\0' || strstr(path, "..") != NULL)
+    if (strncmp(path, "/dev/", 5) != 0 || path[5] == '\0')
         return false;
     for (const char *c = path; *c != '\0'; c++) {
-        if (*c <= ' ' || *c >= 0x7f)
+        if (*c <= ' ' || *c >= 0x7f || (c[0] == '.' && c[1] == '.'))
             return false;
     }
     return true;

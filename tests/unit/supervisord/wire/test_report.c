@@ -8,6 +8,19 @@ static const struct hf_token token = {.seq = 0x0102030405060708ULL, .nth = 9};
 
 static void fill_from_daemon(struct hf_report *r);
 
+static const struct hf_report_host a_host = {.boot = {{1, 2, 3}},
+                                             .memory_mib = 65536,
+                                             .available_mib = 60000,
+                                             .cores = 64,
+                                             .load_centi = 123,
+                                             .psi_cpu_centi = 4,
+                                             .psi_memory_centi = UINT32_MAX,
+                                             .psi_io_centi = 6,
+                                             .boottime_ns = 1ULL << 62,
+                                             .wall_ns = -5,
+                                             .clock_synchronised = true,
+                                             .hardware = UINT64_MAX};
+
 /* One valid report of every kind. */
 static struct hf_report sample(int kind)
 {
@@ -20,18 +33,7 @@ static struct hf_report sample(int kind)
         r.u.hello.pid = 4711;
         break;
     case HF_REPORT_HOST:
-        r.u.host = (struct hf_report_host){.boot = {{1, 2, 3}},
-                                           .memory_mib = 65536,
-                                           .available_mib = 60000,
-                                           .cores = 64,
-                                           .load_centi = 123,
-                                           .psi_cpu_centi = 4,
-                                           .psi_memory_centi = UINT32_MAX,
-                                           .psi_io_centi = 6,
-                                           .boottime_ns = 1ULL << 62,
-                                           .wall_ns = -5,
-                                           .clock_synchronised = true,
-                                           .hardware = UINT64_MAX};
+        r.u.host = a_host;
         break;
     case HF_REPORT_INVENTORY:
         r.u.inventory.as_of = 0x123456789abcdef0u;
