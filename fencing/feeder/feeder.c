@@ -239,7 +239,8 @@ static void log_change(struct feeder *f, const struct hf_report *report)
 {
     enum hf_watchdog state = report->u.watchdog.state;
     const char *why = report->u.watchdog.why;
-    bool is_well = state == HF_WD_ARMED || state == HF_WD_DISARMED || state == HF_WD_UNUSED;
+    bool is_well = state == HF_WD_ARMED || state == HF_WD_DISARMED || state == HF_WD_UNUSED ||
+                   state == HF_WD_UNKNOWN;
 
     if (state == f->logged_state && strcmp(why, f->logged_why) == 0)
         return;

@@ -286,8 +286,9 @@ static mode_t bits_of(int options, va_list args)
     return (options & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(args, mode_t) : 0;
 }
 
-#define OPEN(name_)                                                                                \
-    int name_(const char *path, int options, ...);                                                 \
+/* Names of our own, symbols of libc's: whatever its headers make of open() in this build. */
+#define OPEN(name_, symbol_)                                                                       \
+    int name_(const char *path, int options, ...) __asm__(symbol_);                                \
     int name_(const char *path, int options, ...)                                                  \
     {                                                                                              \
         va_list args;                                                                              \
@@ -297,8 +298,8 @@ static mode_t bits_of(int options, va_list args)
         va_end(args);                                                                              \
         return any_openat(AT_FDCWD, path, options, bits);                                          \
     }
-#define OPENAT(name_)                                                                              \
-    int name_(int at, const char *path, int options, ...);                                         \
+#define OPENAT(name_, symbol_)                                                                     \
+    int name_(int at, const char *path, int options, ...) __asm__(symbol_);                        \
     int name_(int at, const char *path, int options, ...)                                          \
     {                                                                                              \
         va_list args;                                                                              \
@@ -308,29 +309,26 @@ static mode_t bits_of(int options, va_list args)
         va_end(args);                                                                              \
         return any_openat(at, path, options, bits);                                                \
     }
-#undef open
-#undef open64
-#undef openat
-#undef openat64
-OPEN(open)
-OPEN(open64)
-OPENAT(openat)
-OPENAT(openat64)
+OPEN(fake_open, "open")
+OPEN(fake_open64, "open64")
+OPENAT(fake_openat, "openat")
+OPENAT(fake_openat64, "openat64")
 
 /* What a fortified build calls instead. */
-int __open_2(const char *path, int options);
-int __open_2(const char *path, int options)
+int fake_open_2(const char *path, int options) __asm__("__open_2");
+int fake_open_2(const char *path, int options)
 {
     return any_openat(AT_FDCWD, path, options, 0);
 }
 
-int __openat_2(int at, const char *path, int options);
-int __openat_2(int at, const char *path, int options)
+int fake_openat_2(int at, const char *path, int options) __asm__("__openat_2");
+int fake_openat_2(int at, const char *path, int options)
 {
     return any_openat(at, path, options, 0);
 }
 
-int ioctl(int fd, unsigned long request, ...)
+int fake_ioctl(int fd, unsigned long request, ...) __asm__("ioctl");
+int fake_ioctl(int fd, unsigned long request, ...)
 {
     va_list args;
     void *argument;
@@ -343,14 +341,16 @@ int ioctl(int fd, unsigned long request, ...)
     return (int)syscall(SYS_ioctl, fd, request, argument);
 }
 
-ssize_t write(int fd, const void *bytes, size_t len)
+ssize_t fake_write(int fd, const void *bytes, size_t len) __asm__("write");
+ssize_t fake_write(int fd, const void *bytes, size_t len)
 {
     if (fd >= 0 && fd == fake.fd)
         return device_write(bytes, len);
     return (ssize_t)syscall(SYS_write, fd, bytes, len);
 }
 
-int close(int fd)
+int fake_close(int fd) __asm__("close");
+int fake_close(int fd)
 {
     if (fd >= 0 && fd == fake.fd)
         device_close();
