@@ -39,15 +39,16 @@ def changes(found):
 
 
 def others(runs):
-    """Per condition, what neither the rigs nor, when busy, the bench's own load used, in per cent."""
-    out = {}
+    """What neither the rigs nor, when busy, the bench's own load used, in per cent: (quiet, busy)."""
+    out, load = {}, {(r["machine"], r["batch"]): r["pct"] for r in runs if r["part"] == "load"}
     for r in runs:
         if r["part"] == "watch" and r.get("ok") and r["cpu_busy_pct"] is not None:
             key = (r.get("machine"), r["batch"])
             busy, rigs, _ = out.get(key, (0, 0, None))
             out[key] = (max(busy, r["cpu_busy_pct"]), rigs + r["cpu_rig_pct"], r["condition"])
     quiet = [b - rigs for b, rigs, condition in out.values() if condition != "busy"]
-    return "%.0f..%.0f %%" % (min(quiet), max(quiet)) if quiet else None
+    loaded = [b - rigs - load[k] for k, (b, rigs, condition) in out.items() if condition == "busy" and k in load]
+    return ["%.0f..%.0f %%" % (min(x), max(x)) if x else "-" for x in (quiet, loaded)]
 
 
 def main():
@@ -78,9 +79,8 @@ def main():
         if good and all(found.values()) and not any(f[0] for f in found.values()) and not found["control"][2]:
             clean.append(pair)
     print()
-    if others(runs):
-        print("CPU used by others than the rigs, not counting `busy`: %s" % others(runs))
-    bad = [r for r in runs if r["part"] != "machine" and not r.get("ok")]
+    print("CPU used by others than the rigs: %s; under `busy`, beside the bench's own load: %s" % tuple(others(runs)))
+    bad = [r for r in runs if r["part"] in ("cut", "watch") and not r.get("ok")]
     for r in bad:
         print("not judged: %s %s: %s" % (r.get("condition", "cut"), r["pair"],
                                          "broke off" if r.get("broke_off") else ", ".join(r["bad"])))
