@@ -57,6 +57,8 @@ static bool is_news(const struct paths *p, const struct hf_report *tested)
     enum hf_path known = node.path[p->level];
     bool is_judged = known == HF_PATH_WRONG_HOST && tested->u.tested.found == HF_PATH_OK;
 
+    if (tested->u.tested.found == HF_PATH_UNKNOWN)
+        return false; /* not tried: what is known stays */
     if (tested->u.tested.hardware != 0 && tested->u.tested.hardware != node.path_hardware[p->level])
         return true;
     return known != tested->u.tested.found && !is_judged;

@@ -147,6 +147,9 @@ START_TEST(every_minute_again_and_only_news_goes_to_the_group)
     tells(HF_PATH_OK, 7);
     ck_assert_uint_eq(said_count, 0);
     pass(PATHS_EVERY_MS + 500);
+    tells(HF_PATH_UNKNOWN, 0); /* an order came first */
+    ck_assert_uint_eq(said_count, 0);
+    pass(PATHS_EVERY_MS + 500);
     tells(HF_PATH_DENIED, 0);
     ck_assert_uint_eq(said_count, 1);
     ck_assert_uint_eq(news_count, 2);
