@@ -232,6 +232,13 @@ static void side(void *user, uint32_t nodeid, const uint8_t *bytes, size_t len)
     }
 }
 
+static void absorbed(void *user, uint64_t cookie)
+{
+    struct daemon *d = user;
+
+    ctl_server_absorbed(d->ctl, cookie, hf_clock_now());
+}
+
 void daemon_group_ports(struct daemon *d, struct replica_ports *ports)
 {
     *ports = (struct replica_ports){.user = d,
@@ -241,7 +248,8 @@ void daemon_group_ports(struct daemon *d, struct replica_ports *ports)
                                     .effect = effect,
                                     .resync = resync,
                                     .phase = phase,
-                                    .side = side};
+                                    .side = side,
+                                    .absorbed = absorbed};
 }
 
 /* ---- what waits for the replica ---- */

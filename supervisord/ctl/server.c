@@ -560,6 +560,20 @@ void ctl_server_applied(struct ctl_server *s, uint64_t cookie, const struct engi
     answer(s, c, status, text, applied_json(text, CAP, e, ev, out), now);
 }
 
+void ctl_server_absorbed(struct ctl_server *s, uint64_t cookie, hf_time now)
+{
+    struct client *c = cookie != 0 ? waiting_for(s, cookie) : NULL;
+
+    s->now = now;
+    if (c == NULL)
+        return;
+    c->cookie = 0;
+    answer_error(s, c, HF_CTL_UNREACHABLE,
+                 "the group took the order while this node was away: what came of it was not seen "
+                 "here",
+                 "holdfast events", now);
+}
+
 /* ---- tests of fence levels ---- */
 
 static void test(struct ctl_server *s, struct client *c, const struct hf_ctl_request *request,

@@ -500,6 +500,23 @@ START_TEST(an_order_that_takes_too_long_is_called_queued)
 }
 END_TEST
 
+START_TEST(an_order_taken_while_the_node_was_away_is_answered_at_once)
+{
+    int fd = join();
+    struct hf_ctl_request request = order_of(HF_ORDER_DISARM, "", "");
+
+    f.holds_orders = true;
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear_record(fd), -2);
+    ctl_server_absorbed(f.server, f.held_cookie, f.when.boot);
+    ck_assert_int_eq(hear(fd), HF_CTL_UNREACHABLE);
+    ck_assert(heard("while this node was away"));
+    ctl_server_absorbed(f.server, f.held_cookie, f.when.boot);
+    ck_assert_int_eq(hear_record(fd), -2);
+    close(fd);
+}
+END_TEST
+
 START_TEST(a_client_that_leaves_does_not_take_its_order_along)
 {
     int fd = join();
@@ -877,6 +894,7 @@ HF_TEST_MAIN_WITH(
     HF_CASE(a_storm_of_refusals_is_counted_and_does_not_wash_the_history_away),
     HF_CASE(a_flood_of_orders_is_refused_beyond_what_the_history_can_tell),
     HF_CASE(an_order_that_takes_too_long_is_called_queued),
+    HF_CASE(an_order_taken_while_the_node_was_away_is_answered_at_once),
     HF_CASE(a_client_that_leaves_does_not_take_its_order_along),
     HF_CASE(a_fence_level_s_test_is_answered_when_it_has_ended),
     HF_CASE(a_test_that_cannot_be_made_or_takes_for_ever_is_told), HF_CASE(a_viewer_tests_nothing),
