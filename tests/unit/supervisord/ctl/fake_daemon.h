@@ -123,6 +123,7 @@ static inline void fake_ready(uint8_t n)
     ev.type = HF_EV_FACTS;
     ev.u.facts.memory_mib = 65536;
     ev.u.facts.cores = 16;
+    ev.u.facts.hardware = 101u + n;
     ev.u.facts.vm_watch_known = ev.u.facts.link_fit = ev.u.facts.config_same = true;
     fake_step(&ev);
     fake_inventory(n);
@@ -145,7 +146,8 @@ static inline void fake_attest(uint8_t n, enum hf_watchdog state)
     fake_step(&ev);
 }
 
-static inline void fake_path(uint8_t n, uint8_t level, enum hf_path found)
+/* hardware: of the host that the device says it switches; n1 has 101, n2 102, ...; 0: not told. */
+static inline void fake_path(uint8_t n, uint8_t level, enum hf_path found, uint64_t hardware)
 {
     struct hf_event ev;
 
@@ -155,6 +157,7 @@ static inline void fake_path(uint8_t n, uint8_t level, enum hf_path found)
     ev.u.path.target = (hf_node){n};
     ev.u.path.level = level;
     ev.u.path.found = found;
+    ev.u.path.hardware = hardware;
     fake_step(&ev);
 }
 

@@ -135,8 +135,8 @@ START_TEST(status_answers_at_one_glance)
 {
     fake_add_vm("trade1", true);
     ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
-    fake_path(0, 0, HF_PATH_OK);
-    fake_path(1, 0, HF_PATH_OK);
+    fake_path(0, 0, HF_PATH_OK, 0);
+    fake_path(1, 0, HF_PATH_OK, 0);
     f.shell.path[0][0] = (struct ctl_path){f.when.boot, 1234, "on"};
     fake_attest(1, HF_WD_ARMED);
     fake_at(90);

@@ -425,7 +425,7 @@ START_TEST(a_fence_level_that_fails_its_test_names_the_device_and_what_it_said)
     strcpy(config.devices[1].name, "pdu-b-n2");
     f.shell.config = &config;
     f.shell.path[1][0] = (struct ctl_path){f.when.boot, 1234, "pdu-b-n2: login refused"};
-    fake_path(1, 0, HF_PATH_DENIED);
+    fake_path(1, 0, HF_PATH_DENIED, 0);
     fake_at(7);
     ck_assert(needs("n2", "error",
                     "fence level 1 (pdu-a-n2, pdu-b-n2) would not work now: denied: pdu-b-n2: "
@@ -437,9 +437,9 @@ START_TEST(a_fence_level_that_fails_its_test_names_the_device_and_what_it_said)
     ck_assert_int_eq(json_integer_value(json_object_get(path, "took_ms")), 1234);
     ck_assert_int_eq(json_integer_value(json_object_get(path, "tested_ms")), 7000);
     ck_assert_uint_eq(json_array_size(json_object_get(path, "devices")), 2);
-    fake_path(1, 0, HF_PATH_WRONG_HOST);
+    fake_path(1, 0, HF_PATH_OK, 103); /* n3's */
     ck_assert(needs("n2", "error", "would switch off another host", "holdfast fence test n2"));
-    fake_path(1, 0, HF_PATH_OK);
+    fake_path(1, 0, HF_PATH_OK, 102);
     ck_assert_uint_eq(needs_count(), 0);
 }
 END_TEST
@@ -448,7 +448,7 @@ START_TEST(with_a_watchdog_a_failed_level_is_a_warning)
 {
     set_up_watchdogs();
     fake_attest(1, HF_WD_ARMED);
-    fake_path(1, 0, HF_PATH_UNREACHABLE);
+    fake_path(1, 0, HF_PATH_UNREACHABLE, 0);
     ck_assert(needs("n2", "warning", "fence level 1 would not work now: unreachable",
                     "holdfast fence test n2"));
     ck_assert(json_is_true(json_object_get(node_of("n2"), "can_be_fenced")));
