@@ -99,7 +99,7 @@ bool checker_vm_starts(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_n
             check_place(s, n, uid, token);
         if (v->started_at != 0 && v->is_over == false)
             v->bad_starts = 0;
-        if (++v->bad_starts > v->def.restarts_max + 1u + START_SLACK)
+        if (++v->bad_starts > v->def.restarts_max + 1u + START_SLACK && sim_clocks_are_fair(s))
             sim_fail(s, "L3: vm %u is started %u times without ever being stable; its limit is %u",
                      uid, v->bad_starts, v->def.restarts_max);
     }
@@ -478,6 +478,8 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
         sim_fail(s, "S14: node %u decides more than its tables hold", n.ix);
     if (s->log.is_on && is_first)
         say_step(s, n, ev, out);
+    if (ev->type == HF_EV_MEMBERS)
+        checker_forgets(s, ev);
     bool is_agreed = compare_step(s, n, e, ev, out);
     for (uint32_t i = 0; i < out->changes_count; i++) {
         check_change(s, n, &out->changes[i]);
@@ -572,7 +574,7 @@ static void check_fence(struct sim *s, hf_node n, const struct hf_effect *fx)
         if (s->opt.policy.fence_retry_ms[i] < pause)
             pause = s->opt.policy.fence_retry_ms[i];
     f->quick = f->at != 0 && gap < SIM_MS(pause) / 2 ? f->quick + 1 : 0;
-    if (f->quick > 2u * s->opt.fence_levels + s->opt.nodes + 4u)
+    if (f->quick > 2u * s->opt.fence_levels + s->opt.nodes + 4u && sim_clocks_are_fair(s))
         sim_fail(s, "L4: node %u is fenced %u times in a row without a pause", target.ix, f->quick);
     f->token = fx->token;
     f->at = s->now;

@@ -115,6 +115,8 @@ void checker_effect(struct sim *s, hf_node n, const struct hf_effect *fx);
 /* Of a node, at the first replica that steps there. */
 void checker_node_change(struct sim *s, const struct hf_event *ev, const struct hf_change *c);
 void checker_members(struct sim *s, const struct hf_event *ev);
+/* A history ends before its newest step. */
+void checker_forgets(struct sim *s, const struct hf_event *ev);
 void checker_attested(struct sim *s, const struct hf_event *ev);
 void checker_storm_over(struct sim *s);
 void checker_holds(struct sim *s, hf_node n, uint32_t ms);

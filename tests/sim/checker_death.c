@@ -52,6 +52,17 @@ void checker_members(struct sim *s, const struct hf_event *ev)
     }
 }
 
+/* Everybody who held the newest steps is away, but for one whose disk did not keep them: two faults
+ * at once, of which a majority cannot know. */
+void checker_forgets(struct sim *s, const struct hf_event *ev)
+{
+    if (ev->seq > s->check.max_seq)
+        return;
+    for (unsigned n = 0; n < s->opt.nodes; n++)
+        if (ev->u.members.node[n].present && s->node[n].forgot)
+            s->shows_limit = true;
+}
+
 void checker_attested(struct sim *s, const struct hf_event *ev)
 {
     if (ev->from.ix < s->opt.nodes)
@@ -68,7 +79,7 @@ static void check_storm(struct sim *s, hf_node target)
     const struct hf_policy *p = &s->opt.policy;
     struct checker *c = &s->check;
     unsigned count = 0;
-    if (s->opt.fast_node != 0xff || s->opt.weight[FAULT_K1] != 0)
+    if (!sim_clocks_are_fair(s))
         return;
     c->incident[c->incidents++ % CHECKER_INCIDENTS] = s->now;
     for (unsigned i = 0; i < CHECKER_INCIDENTS; i++)

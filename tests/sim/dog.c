@@ -177,6 +177,7 @@ static void take_over(struct sim *s, hf_node n)
                                      .timeout_ms = dog->timeout_ms,
                                      .lease_ms = f->word.lease_ms,
                                      .fed = node_clock(s, n)};
+    fires_later(s, n); /* opening it pings it */
     if (!hf_nodes_has(s->opt.wd_nowayout, n))
         feeder_close(s, n);
 }
@@ -436,11 +437,15 @@ bool dog_is_steady(const struct sim *s, hf_node n)
 {
     const struct dog *dog = &s->world.host[n.ix].dog;
     const struct dog_feeder *f = &s->world.host[n.ix].feeder;
-    bool holds = f->word.hold_until.ns > node_clock(s, n).ns;
+    hf_time now = node_clock(s, n);
+    bool holds = f->word.hold_until.ns > now.ns;
+    /* A lease that is not renewed with the beats runs towards its end. */
+    bool is_renewed = f->verdict.want == FEED_UNSTOPPABLE ||
+                      hf_time_since_ms(now, f->word.sent) < 3LL * s->opt.beat_ms / 2 + 300;
     if (!dog->is_running)
         return !(f->is_alive && f->word.wants_armed && f->verdict.cover == FEED_LEASE &&
                  f->retry_ms == RETRY_MS_MIN);
-    return f->is_alive && !f->is_paused && !holds && f->verdict.rule == FEED_PING;
+    return f->is_alive && !f->is_paused && !holds && is_renewed && f->verdict.rule == FEED_PING;
 }
 
 void dog_event(struct sim *s, const struct sim_event *ev)

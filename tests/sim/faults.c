@@ -345,7 +345,7 @@ static bool disk_may_lie(const struct sim *s)
 static void disk_lies(struct sim *s, hf_node n, const uint8_t *bytes, size_t len)
 {
     struct sim_node *d = &s->node[n.ix];
-    d->is_damaged = true;
+    d->is_damaged = d->forgot = true;
     if (len > 0)
         memcpy(d->stored, bytes, len);
     d->stored_len = len;
@@ -507,8 +507,6 @@ static bool fault_daemon(struct sim *s, enum fault f, hf_node n)
     case FAULT_P10:
         for (int i = 0; i < 2 * NODE_REPORTS_MAX && s->world.host[n.ix].agent_alive; i++)
             node_facts(s, n);
-        if (!s->world.host[n.ix].agent_alive)
-            later(s, SIM_AGENT_UP, n, sim_ms(s, 50, 20000), s->world.host[n.ix].agent_gen);
         return true;
     case FAULT_P12:
         d->keeps_pid = d->is_alive;
@@ -778,6 +776,7 @@ static void undo_rest(struct sim *s, const struct fault_undo *u, hf_node n)
         return;
     case FAULT_P15:
         daemon_dies(s, n, true, sim_ms(s, 50, 5000));
+        d->is_damaged = true;
         d->disk_hangs = false;
         return;
     case FAULT_C16:

@@ -160,9 +160,11 @@ static void port_stepped(void *user, const struct engine *e, const struct hf_eve
         replay_write_event(d->journal, e, ev, out);
     checker_stepped(s, d->me, e, ev, out);
     if (ev->type == HF_EV_MEMBERS)
+        d->forgot = false;
+    if (ev->type == HF_EV_MEMBERS)
         paths_group(&d->paths, true, node_clock(s, d->me));
     ask_if_due(d, e);
-    if (!d->disk_hangs && ++d->unsaved > s->opt.journal_lag)
+    if (++d->unsaved > s->opt.journal_lag && !d->disk_hangs)
         store(d, e);
 }
 
@@ -546,6 +548,7 @@ void node_daemon_kill(struct sim *s, hf_node n, bool is_torn)
     const struct engine *e = replica_engine(d->replica);
     if (!is_torn && !d->disk_hangs && e != NULL)
         store(d, e);
+    d->forgot = d->forgot || (d->disk_hangs && d->unsaved > 0);
     SAY(s, n.ix, "daemon dies");
     d->is_alive = d->is_paused = d->is_connected = false;
     d->gen++;
@@ -675,6 +678,10 @@ void node_report(struct sim *s, hf_node n, struct node_report report)
         if (d->report_count == NODE_REPORTS_MAX) {
             SAY(s, n.ix, "the agents' records overflow: connection closed");
             world_agent_kill(s, n);
+            queue_push(&s->queue, (struct sim_event){.at = s->now + sim_ms(s, 50, 20000),
+                                                     .kind = SIM_AGENT_UP,
+                                                     .node = n.ix,
+                                                     .gen = s->world.host[n.ix].agent_gen});
             return;
         }
         report.at = s->now + sim_ms(s, 0, s->opt.report_ms);

@@ -59,6 +59,7 @@ struct sim_node {
     uint32_t retries; /* of connecting */
     bool disk_hangs;
     bool is_damaged; /* what is stored is not what was written */
+    bool forgot;     /* and it began anew from that; until it holds the group's state again */
     uint8_t *stored; /* the newest state on its disk */
     size_t stored_len, stored_cap;
     uint8_t *saved; /* what was there before */

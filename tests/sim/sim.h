@@ -96,6 +96,11 @@ static inline bool sim_is_majority(const struct sim *s, hf_nodes set)
 {
     return 2 * hf_nodes_count(set) > s->opt.nodes;
 }
+/* No clock runs away or jumps: timers that end at the first node's word end in time. */
+static inline bool sim_clocks_are_fair(const struct sim *s)
+{
+    return s->opt.fast_node == 0xff && s->opt.weight[FAULT_K1] == 0;
+}
 static inline hf_node sim_node_at(unsigned ix)
 {
     return (hf_node){(uint8_t)ix};
