@@ -20,6 +20,7 @@ enum {
     USERS_MAX = 32,          /* whose pace is remembered; as many as can be here at once */
     NO_COMMENT_MS = 1000,    /* between two lines about connections that were sent away */
     NEXT_MAX = 256,
+    SHORT_ANSWER_MAX = 8192, /* a few numbers and texts, escaped sixfold at worst */
 };
 
 struct client {
@@ -261,25 +262,40 @@ static void answer(struct ctl_server *s, struct client *c, enum hf_ctl_status st
     pump(s, c, now);
 }
 
-static void answer_error(struct ctl_server *s, struct client *c, enum hf_ctl_status status,
-                         const char *why, const char *next, hf_time now)
+/* A short answer, ended by answer_end(). NULL: no memory, and the client is gone. */
+static char *answer_begin(struct ctl_server *s, struct client *c, struct hf_json *j)
 {
-    enum { CAP = 8192 };
-    char *text = malloc(CAP);
-    struct hf_json j;
+    char *text = malloc(SHORT_ANSWER_MAX);
 
     if (text == NULL) {
         drop(s, c, "out of memory");
-        return;
+        return NULL;
     }
-    j = hf_json_on(text, CAP);
-    hf_json_object(&j, NULL);
-    hf_json_u64(&j, "version", 1);
+    *j = hf_json_on(text, SHORT_ANSWER_MAX);
+    hf_json_object(j, NULL);
+    hf_json_u64(j, "version", 1);
+    return text;
+}
+
+static void answer_end(struct ctl_server *s, struct client *c, enum hf_ctl_status status,
+                       char *text, struct hf_json *j, hf_time now)
+{
+    hf_json_end_object(j);
+    HF_ASSERT(hf_json_complete(j));
+    answer(s, c, status, text, j->len, now);
+}
+
+static void answer_error(struct ctl_server *s, struct client *c, enum hf_ctl_status status,
+                         const char *why, const char *next, hf_time now)
+{
+    struct hf_json j;
+    char *text = answer_begin(s, c, &j);
+
+    if (text == NULL)
+        return;
     hf_json_str(&j, "error", why);
     hf_json_str(&j, "next", next);
-    hf_json_end_object(&j);
-    HF_ASSERT(hf_json_complete(&j));
-    answer(s, c, status, text, j.len, now);
+    answer_end(s, c, status, text, &j, now);
 }
 
 static void answer_picture(struct ctl_server *s, struct client *c,
@@ -358,30 +374,22 @@ static void answer_config(struct ctl_server *s, struct client *c, hf_time now)
 static void answer_events(struct ctl_server *s, struct client *c,
                           const struct hf_ctl_request *request, hf_time now)
 {
-    enum { CAP = 256 };
     uint64_t newest = history_newest(s->history);
-    char *text = malloc(CAP);
     struct hf_json j;
+    char *text = answer_begin(s, c, &j);
 
-    if (text == NULL) {
-        drop(s, c, "out of memory");
+    if (text == NULL)
         return;
-    }
     c->is_streaming = true;
     c->is_following = request->follow;
     c->next_event = request->after < newest ? request->after + 1 : newest + 1;
     (void)hf_str_copy(c->subject, sizeof c->subject,
                       request->vm[0] != '\0' ? request->vm : request->node);
     c->answer_goes_on = true;
-    j = hf_json_on(text, CAP);
-    hf_json_object(&j, NULL);
-    hf_json_u64(&j, "version", 1);
     hf_json_u64(&j, "life", history_life(s->history));
     hf_json_u64(&j, "oldest", history_oldest(s->history));
     hf_json_u64(&j, "newest", newest);
-    hf_json_end_object(&j);
-    HF_ASSERT(hf_json_complete(&j));
-    answer(s, c, HF_CTL_OK, text, j.len, now);
+    answer_end(s, c, HF_CTL_OK, text, &j, now);
 }
 
 /* ---- orders ---- */
@@ -613,7 +621,6 @@ static void test(struct ctl_server *s, struct client *c, const struct hf_ctl_req
 void ctl_server_tested(struct ctl_server *s, uint64_t cookie, const struct hf_report *tested,
                        hf_time now)
 {
-    enum { CAP = 2048 };
     struct client *c = cookie != 0 ? waiting_for(s, cookie) : NULL;
     char *text;
     struct hf_json j;
@@ -628,20 +635,13 @@ void ctl_server_tested(struct ctl_server *s, uint64_t cookie, const struct hf_re
                      "systemctl status holdfast-fencer", now);
         return;
     }
-    text = malloc(CAP);
-    if (text == NULL) {
-        drop(s, c, "out of memory");
+    text = answer_begin(s, c, &j);
+    if (text == NULL)
         return;
-    }
-    j = hf_json_on(text, CAP);
-    hf_json_object(&j, NULL);
-    hf_json_u64(&j, "version", 1);
     hf_json_str(&j, "path", hf_path_name(tested->u.tested.found));
     hf_json_u64(&j, "took_ms", tested->u.tested.took_ms);
     hf_json_str(&j, "text", tested->u.tested.why);
-    hf_json_end_object(&j);
-    HF_ASSERT(hf_json_complete(&j));
-    answer(s, c, HF_CTL_OK, text, j.len, now);
+    answer_end(s, c, HF_CTL_OK, text, &j, now);
 }
 
 /* ---- receiving ---- */
