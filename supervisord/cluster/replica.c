@@ -546,7 +546,8 @@ hf_time replica_deadline(const struct replica *r)
         return due;
     due = earlier(r->stage_due, send_due(r));
     if (r->stage == STAGE_SYNCED)
-        due = earlier(due, earlier(r->beats.next_due, r->outbox.resend_due));
+        due = earlier(due,
+                      earlier(earlier(r->beats.next_due, r->beats.look_due), r->outbox.resend_due));
     return due;
 }
 

@@ -15,7 +15,7 @@ void beat_synced(struct replica *r, hf_time now)
         b->heard[i] = b->back_since[i] = now;
     b->delivered_no = 0;
     b->muted = 0;
-    b->next_due = now;
+    b->next_due = b->look_due = now;
 }
 
 void beat_paused(struct replica *r, hf_time now)
@@ -258,10 +258,13 @@ void beat_tick(struct replica *r, hf_time now)
     struct beats *b = &r->beats;
     hf_nodes all = participants(r);
 
-    if (!hf_time_reached(now, b->next_due))
+    if (hf_time_reached(now, b->next_due)) {
+        b->next_due = hf_time_add_ms(now, r->settings.beat_ms);
+        r->wants_beat = true;
+    }
+    if (!hf_time_reached(now, b->look_due))
         return;
-    b->next_due = hf_time_add_ms(now, r->settings.beat_ms);
-    r->wants_beat = true;
+    b->look_due = hf_time_add_ms(now, r->settings.beat_ms);
     /* Our own beats do not come back: it is our link that is silent, and we say nothing. */
     if (hf_time_since_ms(now, b->heard[r->self_node.ix]) > r->settings.mute_after_ms / 2)
         return;

@@ -89,7 +89,8 @@ struct beat_point {
 
 struct beats {
     uint64_t next_no;
-    hf_time next_due;
+    hf_time next_due;           /* the next beat of ours */
+    hf_time look_due;           /* the next look at the others: an answered beat does not move it */
     hf_time sent[NUMBERS_KEPT]; /* by beat number */
     uint64_t delivered_no;      /* newest of ours delivered back in this session */
     hf_time newest_echoed;

@@ -146,6 +146,7 @@ static void put_attest(struct hf_writer *w, const struct hf_event *ev)
     hf_put_u32(w, ev->u.attest.timeout_ms);
     hf_put_u32(w, ev->u.attest.lease_ms);
     hf_put_u16(w, ev->u.attest.version);
+    hf_put_u64(w, ev->u.attest.hold_seq);
     fields_put_text(w, ev->u.attest.identity);
 }
 
@@ -157,6 +158,7 @@ static void get_attest(struct hf_reader *r, struct hf_event *ev)
     ev->u.attest.timeout_ms = hf_get_u32(r);
     ev->u.attest.lease_ms = hf_get_u32(r);
     ev->u.attest.version = hf_get_u16(r);
+    ev->u.attest.hold_seq = hf_get_u64(r);
     hf_get_str(r, ev->u.attest.identity, sizeof ev->u.attest.identity);
     if (ev->u.attest.state == HF_WD_ARMED &&
         (ev->u.attest.timeout_ms == 0 || ev->u.attest.lease_ms == 0))

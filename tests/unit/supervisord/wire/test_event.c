@@ -92,6 +92,7 @@ static void make_attest(void)
     ev.u.attest.timeout_ms = (uint32_t)hf_rng_between(&rng, 1, UINT32_MAX);
     ev.u.attest.lease_ms = (uint32_t)hf_rng_between(&rng, 1, UINT32_MAX);
     ev.u.attest.version = (uint16_t)hf_rng_next(&rng);
+    ev.u.attest.hold_seq = hf_rng_next(&rng);
     text(ev.u.attest.identity, HF_WATCHDOG_NAME_MAX);
 }
 
