@@ -136,12 +136,22 @@ void checker_vm_stops(struct sim *s, hf_vm_uid uid, struct hf_token order, bool 
     v->end_token = gave_up ? (struct hf_token){0} : order;
 }
 
-/* The group hears how a stop ended. Refused as stale: by then the VM was found running and at home
- * again, and the end the group will see is one it did not order. */
+void checker_vm_started(struct sim *s, hf_vm_uid uid, struct hf_token order)
+{
+    s->check.vm[uid].start_token = order;
+}
+
+/* The group hears how an order ended. A start that is refused as stale was too late and is undone: it
+ * has failed. A stop that is refused as stale: the VM was found running and at home again, and the
+ * end that the group will see is one it did not order. */
 static void learn_end(struct sim *s, const struct hf_event *ev, bool counts)
 {
     for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++) {
         struct checker_vm *v = &s->check.vm[uid];
+        if (hf_token_is(v->start_token) && hf_token_same(v->start_token, ev->u.done.effect)) {
+            v->crashes += !counts;
+            v->start_token = (struct hf_token){0};
+        }
         if (!hf_token_is(v->end_token) || !hf_token_same(v->end_token, ev->u.done.effect))
             continue;
         v->late_ends += !counts;

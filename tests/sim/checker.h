@@ -46,6 +46,7 @@ struct checker_vm {
     bool stop_asked_last; /* the last start or stop that a daemon took from a person was a stop */
     struct hf_token end_token; /* of the stop order that ended it, until the group has heard so */
     uint32_t late_ends;        /* ends by a stop whose result came too late to count */
+    struct hf_token start_token; /* of a start that went well, until the group has heard so */
     struct hf_vm_def def;
 };
 
@@ -93,6 +94,8 @@ void checker_close(struct sim *s);
 bool checker_vm_starts(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_no,
                        struct hf_token token);
 void checker_vm_ended(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how);
+/* It was started as ordered, and its agent says so. */
+void checker_vm_started(struct sim *s, hf_vm_uid uid, struct hf_token order);
 /* It is about to end by this order, about which its agent has perhaps given up already. */
 void checker_vm_stops(struct sim *s, hf_vm_uid uid, struct hf_token order, bool gave_up);
 /* An agent's record reaches n's daemon: what does it say about VMs that run there no more? */

@@ -400,6 +400,8 @@ static void op_end(struct sim *s, hf_node n, hf_vm_uid uid, enum hf_outcome outc
         return;
     if (is_start && outcome != HF_OUT_DONE)
         checker_start_failed(s, uid);
+    else if (is_start)
+        checker_vm_started(s, uid, token);
     tell_done(s, n, uid, token, outcome);
 }
 
@@ -449,6 +451,8 @@ static void order_stop(struct sim *s, hf_node n, const struct hf_effect *fx)
     struct host *h = &s->world.host[n.ix];
     hf_vm_uid uid = fx->u.vm.uid;
     struct vm_op *op = &h->op[uid];
+    if (op->kind == VM_OP_START && !op->gave_up)
+        checker_start_failed(s, uid); /* too slow for the group */
     *op = (struct vm_op){
         .kind = VM_OP_STOP, .token = fx->token, .start_no = fx->u.vm.start_no, .gen = op->gen + 1};
     int64_t takes = sim_ms(s, 5, 300) + sim_ms(s, 0, fx->u.vm.grace_ms);
