@@ -78,8 +78,8 @@ void ctl_server_ready(struct ctl_server *server, int fd, hf_time now);
  */
 void ctl_server_applied(struct ctl_server *server, uint64_t cookie, const struct engine *e,
                         const struct hf_event *ev, const struct engine_out *out, hf_time now);
-/* An order of a client's was applied by the others while this node was away: it is in the state, and
- * whether it was granted is in the others' histories. */
+/* An order of a client's was applied by the others while this node was away: it is in the state,
+ * and whether it was granted is in the others' histories. */
 void ctl_server_absorbed(struct ctl_server *server, uint64_t cookie, hf_time now);
 /* A test that ports.test was asked for has ended; NULL: it could not be made. */
 void ctl_server_tested(struct ctl_server *server, uint64_t cookie, const struct hf_report *tested,
