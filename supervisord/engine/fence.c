@@ -234,7 +234,7 @@ void fence_review(struct step *s)
         review(s, n);
 }
 
-/* No proof from this attempt: the next level at once, and after the last one a pause. */
+/* No proof from this attempt: the next usable level at once, and after the last one a pause. */
 static void failed(struct step *s, uint8_t n, enum hf_reason why)
 {
     struct node *node = &s->e->nodes[n];
@@ -242,13 +242,13 @@ static void failed(struct step *s, uint8_t n, enum hf_reason why)
     enum sentence sentence = node->sentence;
     if (node->attempts < UINT16_MAX)
         node->attempts++;
-    uint8_t levels = s->e->group.nodes[n].fence_levels;
-    node->level = (uint8_t)(levels ? (node->level + 1) % levels : 0);
+    uint8_t levels = s->e->group.nodes[n].fence_levels, last = node->level;
+    node->level = (uint8_t)(levels ? usable_from(s->e, n, (uint8_t)((last + 1) % levels)) : 0);
     node->order = (struct hf_token){0};
     node->reads_off = false;
     node_apply(s, n, HF_NE_FENCE_FAILED, why, node->attempts);
     node->sentence = (uint8_t)sentence;
-    if (node->level == 0)
+    if (node->level <= last)
         timer_arm(s, &node->timer, FOR_FENCE_RETRY,
                   backoff_ms(p->fence_retry_ms, p->fence_retry_count,
                              levels ? (uint32_t)(node->attempts + levels - 1) / levels : 1));

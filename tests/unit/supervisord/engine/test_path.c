@@ -93,6 +93,25 @@ START_TEST(the_level_behind_a_wrong_one_is_used)
 }
 END_TEST
 
+START_TEST(between_rounds_there_is_a_pause_wherever_they_begin)
+{
+    form(3);
+    t.e.group.nodes[2].fence_levels = 3;
+    running_on(a_vm("a"), 2);
+    hardware(2, 22);
+    tested_as(0, 2, 0, HF_PATH_OK, 11);
+    tested_as(0, 2, 2, HF_PATH_OK, 11);
+    host_gone(2);
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_uint_eq(effect(HF_FX_FENCE, 0)->u.fence.level, 1);
+        result(t.e.nodes[2].executor, t.e.nodes[2].order, HF_OUT_GAVE_UP);
+        ck_assert_ptr_null(effect(HF_FX_FENCE, 0));
+        ck_assert_uint_eq(t.e.nodes[2].timer.purpose, FOR_FENCE_RETRY);
+        expired(0, t.e.nodes[2].timer.token);
+    }
+}
+END_TEST
+
 START_TEST(once_wrong_a_level_stays_unused_until_it_names_this_host)
 {
     form(3);
@@ -279,6 +298,7 @@ HF_TEST_MAIN(
     "engine/path", HF_CASE(a_path_that_fails_is_told_once_and_again_when_it_works),
     HF_CASE(a_path_that_failed_its_test_is_tried_at_the_incident_all_the_same),
     HF_CASE(another_hosts_device_is_never_used), HF_CASE(the_level_behind_a_wrong_one_is_used),
+    HF_CASE(between_rounds_there_is_a_pause_wherever_they_begin),
     HF_CASE(once_wrong_a_level_stays_unused_until_it_names_this_host),
     HF_CASE(a_wrong_verdict_ends_when_the_host_itself_says_so),
     HF_CASE(who_has_left_can_still_be_switched_off), HF_CASE(a_swapped_map_cannot_be_armed),
