@@ -34,7 +34,7 @@ static enum hf_code address_of(const char *path, struct sockaddr_un *address, st
     return HF_OK;
 }
 
-enum hf_code door_group_id(const char *group, gid_t *gid, struct hf_err *err)
+enum hf_code door_group_id(const char *name, gid_t *gid, struct hf_err *err)
 {
     size_t cap = 4096;
     struct group entry, *found = NULL;
@@ -45,16 +45,16 @@ enum hf_code door_group_id(const char *group, gid_t *gid, struct hf_err *err)
         free(bytes);
         bytes = malloc(cap);
         if (bytes == NULL)
-            return hf_err_set(err, HF_EIO, "look up group %s: out of memory", group);
-        rc = getgrnam_r(group, &entry, bytes, cap, &found);
+            return hf_err_set(err, HF_EIO, "look up group %s: out of memory", name);
+        rc = getgrnam_r(name, &entry, bytes, cap, &found);
     }
     if (found != NULL)
         *gid = found->gr_gid;
     free(bytes);
     if (rc != 0)
-        return hf_err_set(err, HF_EIO, "look up group %s: %s", group, strerror(rc));
+        return hf_err_set(err, HF_EIO, "look up group %s: %s", name, strerror(rc));
     if (found == NULL)
-        return hf_err_set(err, HF_ENOENT, "there is no group %s", group);
+        return hf_err_set(err, HF_ENOENT, "there is no group %s", name);
     return HF_OK;
 }
 
