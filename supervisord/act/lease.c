@@ -41,6 +41,19 @@ static bool may_arm(const struct lease *l)
 
 /* ---- to the feeder ---- */
 
+/* The others count with what was attested until they know better: a feeder that died armed is
+ * followed by one that keeps to no longer lease. */
+static uint32_t lease_ms(const struct lease *l)
+{
+    const struct engine *e = l->ports.engine(l->ports.user);
+    hf_node own = self(l, e);
+    uint32_t attested = 0;
+
+    if (hf_node_is(own) && engine_node(e, own).watchdog.state == HF_WD_ARMED)
+        attested = engine_node(e, own).watchdog.lease_ms;
+    return attested != 0 && attested < l->conf.lease_ms ? attested : l->conf.lease_ms;
+}
+
 /* An armed feeder that we know nothing better for keeps what it has: a daemon that has just started
  * must not shorten its lease, and never close it. */
 static void send(struct lease *l, hf_time now)
@@ -54,7 +67,7 @@ static void send(struct lease *l, hf_time now)
     report.u.lease.wants_armed = is_armed(l) ? !l->is_released : is_wanted(l) && may_arm(l);
     report.u.lease.allow_softdog = l->conf.allow_softdog;
     report.u.lease.timeout_ms = l->conf.timeout_ms;
-    report.u.lease.lease_ms = l->conf.lease_ms;
+    report.u.lease.lease_ms = lease_ms(l);
     report.u.lease.sent_ns = l->echoed.ns;
     report.u.lease.hold_until_ns = l->hold_until.ns;
     (void)hf_str_copy(report.u.lease.device, sizeof report.u.lease.device, l->conf.device);

@@ -343,6 +343,19 @@ START_TEST(on_hold_and_without_a_watchdog_nothing_is_ended)
 }
 END_TEST
 
+START_TEST(a_new_feeder_keeps_to_the_lease_that_was_attested)
+{
+    armed();
+    lease_feeder(&l, false, now);
+    l.conf.lease_ms = 9000;
+    lease_feeder(&l, true, now);
+    feeder_says(HF_WD_UNKNOWN);
+    beating(600);
+    ck_assert(to_feeder.u.lease.wants_armed);
+    ck_assert_uint_eq(to_feeder.u.lease.lease_ms, 3000);
+}
+END_TEST
+
 START_TEST(a_feeder_that_is_gone_has_attested_nothing_new)
 {
     armed();
@@ -367,4 +380,5 @@ HF_TEST_MAIN("act/lease", HF_CASE(armed_only_when_a_vm_may_be_here),
              HF_CASE(a_blip_shorter_than_the_lease_ends_nothing),
              HF_CASE(who_was_paused_gives_the_group_a_moment),
              HF_CASE(on_hold_and_without_a_watchdog_nothing_is_ended),
+             HF_CASE(a_new_feeder_keeps_to_the_lease_that_was_attested),
              HF_CASE(a_feeder_that_is_gone_has_attested_nothing_new))
