@@ -25,8 +25,9 @@ GROUP_KIND=plain GROUP_ARMS=yes
 export HF_PARAMS=${HF_PARAMS-power_timeout: 4}
 SLOW=${SLOW:-1}                     # deadlines are multiplied by it: for a loaded machine
 
-# W and L of a group with watchdogs, in seconds; the default for a real one is 5 and 5
-GROUP_W=2 GROUP_L=3
+# W and L of a group with watchdogs, in seconds. L is the default, and hardly more than a ring that is formed anew
+# may take at this token: shorter, and a blip ends VMs.
+GROUP_W=2 GROUP_L=4
 group_kind() {
 	export RIG_WATCHDOG='' HF_WATCHDOG='' HF_PDUS='' HF_BMC_OF_n1='' HF_BMC_OF_n2=''
 	HF_TIMING=$GROUP_TIMING$GROUP_PATIENT
@@ -176,6 +177,12 @@ group_heal() {
 }
 # prints why not
 group_agrees() { python3 "$RIG_LIB/judge.py" agree "$RIG_STATE" "$RIG_NAME" "$HF_BIN" $NODES; }
+# who has left with notice and is here all the same stays out until a person says so
+group_return() {
+	local by n
+	by=$(any_node) || return
+	for n in $(st "$by" '.nodes[] | select(.left and .present) | .name'); do hf "$by" undrain "$n"; done
+} >/dev/null 2>&1
 group_settle() {   # SECONDS
 	local end=$((SECONDS + $1 * SLOW)) n why
 	group_heal
@@ -183,6 +190,7 @@ group_settle() {   # SECONDS
 		((SECONDS < end)) || { echo "${why:-no answer}"; return 1; }
 		# a fence that was under way may end only now: nobody but us powers a host on again
 		for n in $NODES; do if powered "$n"; then group_services "$n"; else rig poweron "$n"; fi; done
+		group_return
 		sleep 0.1
 	done
 }
