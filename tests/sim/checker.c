@@ -481,14 +481,19 @@ static void say_step(struct sim *s, hf_node n, const struct hf_event *ev,
 void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const struct hf_event *ev,
                      const struct engine_out *out)
 {
-    bool is_first =
-        ev->seq > s->check.max_seq || s->check.step[ev->seq % CHECKER_STEPS].seq != ev->seq;
+    const struct hf_group_view group = engine_group(e);
+    const struct checker_step *known = &s->check.step[ev->seq % CHECKER_STEPS];
+    bool is_first = ev->seq > s->check.max_seq || known->seq != ev->seq ||
+                    known->epoch != group.epoch || !hf_view_same(known->view, group.view);
+    /* Another history than the one that had come further, or one that may have forgotten steps. */
+    bool is_torn = ev->type == HF_EV_MEMBERS && is_first &&
+                   (ev->u.members.cold || ev->seq <= s->check.max_seq);
     s->check.steps_minute++;
     if (out->effects_count > HF_EFFECTS_MAX || out->changes_count > HF_CHANGES_MAX)
         sim_fail(s, "S14: node %u decides more than its tables hold", n.ix);
     if (s->log.is_on && is_first)
         say_step(s, n, ev, out);
-    if (ev->type == HF_EV_MEMBERS)
+    if (is_torn)
         checker_forgets(s, ev);
     bool is_agreed = compare_step(s, n, e, ev, out);
     for (uint32_t i = 0; i < out->changes_count; i++) {
@@ -510,7 +515,7 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
         s->check.order_steps++;
         learn_order(s, e, step);
     }
-    if (ev->type == HF_EV_MEMBERS && (ev->u.members.cold || ev->seq <= s->check.max_seq)) {
+    if (is_torn) {
         s->check.last_cold = s->now;
         relearn(s, e);
         s->check.max_seq = ev->seq;

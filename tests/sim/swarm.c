@@ -22,6 +22,7 @@ struct swarm_sums {
     _Atomic uint64_t done, limits, steps, starts, fences, busiest_minute;
     _Atomic uint64_t sim_ms, skipped_ms;
     _Atomic uint64_t last_instants, old_views, ghosts;
+    _Atomic uint64_t proof[HF_PROOFS], dog_resets, self_stops, pings;
     _Atomic uint64_t fault[FAULTS];
     _Atomic uint64_t bad_seed[JOBS_MAX]; /* by worker; 0 = none */
     _Atomic uint64_t now_seed[JOBS_MAX];
@@ -57,6 +58,11 @@ static void add_up(struct swarm_sums *sums, const struct sim *s)
     sums->last_instants += s->totem.last_instants;
     sums->old_views += s->totem.old_views;
     sums->ghosts += s->totem.ghosts_shown;
+    sums->dog_resets += s->check.dog_resets;
+    sums->self_stops += s->check.self_stops;
+    sums->pings += s->check.pings;
+    for (unsigned i = 0; i < HF_PROOFS; i++)
+        sums->proof[i] += s->check.proofs[i];
     for (unsigned i = 0; i < FAULTS; i++)
         sums->fault[i] += s->faults.count[i];
     if (s->check.busiest_minute > sums->busiest_minute)
@@ -181,6 +187,12 @@ int swarm_run(const struct swarm_settings *settings)
            ", most steps in a minute %" PRIu64 "\n",
            sums->starts, sums->fences, sums->last_instants, sums->old_views, sums->ghosts,
            sums->limits, sums->busiest_minute);
+    printf("proofs of death: fence %" PRIu64 ", rejoin %" PRIu64 ", operator %" PRIu64
+           ", watchdog %" PRIu64 "; watchdog resets %" PRIu64 ", self-stops %" PRIu64
+           ", pings %" PRIu64 "\n",
+           sums->proof[HF_PROOF_FENCE], sums->proof[HF_PROOF_REJOIN],
+           sums->proof[HF_PROOF_OPERATOR], sums->proof[HF_PROOF_WATCHDOG], sums->dog_resets,
+           sums->self_stops, sums->pings);
     printf("seeds %" PRIu64 ", simulated hours %.1f (of which skipped quiet %.1f), steps %" PRIu64
            ", violations %" PRIu64 ", seeds/s %.1f\n",
            sums->done, (double)sums->sim_ms / 3.6e6, (double)sums->skipped_ms / 3.6e6, sums->steps,

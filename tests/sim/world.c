@@ -82,6 +82,7 @@ void world_power_off(struct sim *s, hf_node n, const char *why)
         h->started[uid] = (struct hf_token){0};
     }
     dog_power_off(s, n);
+    s->node[n.ix].results = 0; /* what an agent remembers is of one boot */
     h->no_forks = false;
     checker_host_off(s, n);
     h->agent_alive = h->agent_paused = false;

@@ -1,0 +1,1 @@
+s/if (node->attest.state != HF_WD_ARMED)/if (node->attest.timeout_ms == 0 \&\& node->attest.version == 0)/;s/hf_safe_time_ms(fed_ms, node->attest.timeout_ms);/hf_safe_time_ms(fed_ms ? fed_ms : 3000, node->attest.timeout_ms ? node->attest.timeout_ms : 5000);/

@@ -1,0 +1,1 @@
+s/b->newest_echoed = b->sent\[best % NUMBERS_KEPT\];/b->newest_echoed = r->now_last;/

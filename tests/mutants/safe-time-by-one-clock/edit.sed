@@ -1,0 +1,1 @@
+s/ || purpose == FOR_SAFE_TIME ||/ ||/

@@ -1,0 +1,1 @@
+s/hf_safe_time_ms(fed_ms, node->attest.timeout_ms);/hf_safe_time_ms(fed_ms, 0) - 1000 + node->attest.timeout_ms;/;s/return ms > e->group.policy.safe_time_ms ? ms : e->group.policy.safe_time_ms;/return ms;/

@@ -1,0 +1,1 @@
+s/return e->in_storm;/return false;/
