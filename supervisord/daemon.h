@@ -86,8 +86,6 @@ struct daemon {
     bool link_connected, link_fit;
     hf_wall link_since;
     struct link_watch link_watch;
-    bool has_members; /* corosync is connected and has told them */
-    struct link_frame members;
     char link_why[HF_REASON_MAX + 1];
     struct journal *journal;
     struct journal_status journal_status;

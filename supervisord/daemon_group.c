@@ -513,27 +513,18 @@ static bool is_waiting_for_all(const struct daemon *d)
 
 /* A corosync that waits for all nodes, as its owner has configured it, makes no group: the node is
  * as good as apart until all have been there once, or a person has cancelled the wait. */
-static void follow_members(struct daemon *d)
-{
-    const struct link_frame *f = &d->members;
-    hf_time now = hf_clock_now();
-
-    d->in_replica = true;
-    if (is_waiting_for_all(d))
-        replica_apart(d->replica, now);
-    else if (d->has_members)
-        replica_members(d->replica, f->view, f->peers, f->peers_count, f->ring, f->ring_count, now);
-    d->in_replica = false;
-}
-
 static void link_members(void *user, const struct link_frame *f)
 {
     struct daemon *d = user;
+    hf_time now = hf_clock_now();
 
     link_told(d, true, "");
-    d->members = *f;
-    d->has_members = true;
-    follow_members(d);
+    d->in_replica = true;
+    if (is_waiting_for_all(d))
+        replica_apart(d->replica, now);
+    else
+        replica_members(d->replica, f->view, f->peers, f->peers_count, f->ring, f->ring_count, now);
+    d->in_replica = false;
 }
 
 static void link_deliver(void *user, uint32_t nodeid, uint32_t pid, const uint8_t *bytes,
@@ -581,8 +572,9 @@ static void link_facts_told(void *user, const struct link_facts *facts)
     if (d->link_connected)
         (void)hf_str_copy(d->link_why, sizeof d->link_why, why != NULL ? why : "");
     act_link(d->act, d->link_fit, now);
-    if (was_waiting != is_waiting_for_all(d))
-        follow_members(d);
+    if (was_waiting != is_waiting_for_all(d)) /* the others have greeted without us: come anew */
+        link_rejoin(d->link,
+                    was_waiting ? "the wait for all is over" : "corosync waits for all nodes", now);
 }
 
 static void link_apart(void *user, const char *why)
@@ -590,7 +582,6 @@ static void link_apart(void *user, const char *why)
     struct daemon *d = user;
 
     link_told(d, false, why);
-    d->has_members = false;
     d->in_replica = true;
     replica_apart(d->replica, hf_clock_now());
     d->in_replica = false;

@@ -59,10 +59,9 @@ static uint32_t lease_ms(const struct lease *l)
 static void send(struct lease *l, hf_time now)
 {
     struct hf_report report = {.kind = HF_REPORT_LEASE};
-    bool knows = l->is_synced || l->echoed.ns != 0;
-
     l->send_at = hf_time_add_ms(now, LEASE_SEND_MS);
-    if (!l->has_feeder || l->feeder.kind != HF_REPORT_WATCHDOG || (is_armed(l) && !knows))
+    if (!l->has_feeder || l->feeder.kind != HF_REPORT_WATCHDOG ||
+        (is_armed(l) && l->echoed.ns == 0))
         return;
     report.u.lease.wants_armed = is_armed(l) ? !l->is_released : is_wanted(l) && may_arm(l);
     report.u.lease.allow_softdog = l->conf.allow_softdog;

@@ -102,6 +102,15 @@ static void end_child(struct link *l, const char *why, hf_time now)
     l->ports.apart(l->ports.user, why);
 }
 
+void link_rejoin(struct link *l, const char *why, hf_time now)
+{
+    if (l->fd < 0)
+        return;
+    end_child(l, why, now);
+    l->backoff_ms = LINK_BACKOFF_FIRST_MS;
+    l->retry_at = now;
+}
+
 /* A clean start: nothing of our signals, and a PATH that is nobody's choice. */
 static int spawn(struct link *l, int child_fd)
 {

@@ -72,6 +72,8 @@ bool link_wants_write(const struct link *l); /* poll for writing, too */
 hf_time link_deadline(const struct link *l);
 /* The fd is readable or writable, or the deadline is reached. Calls the ports. */
 void link_run(struct link *l, hf_time now);
+/* Leave the group and join it again: a new membership, in which everybody greets. Tells apart(). */
+void link_rejoin(struct link *l, const char *why, hf_time now);
 /* Give a multicast to the child; without one, or with a full queue, it is dropped and counted: the
  * replica sends again what does not come back. */
 void link_mcast(struct link *l, const void *bytes, size_t len, hf_time now);

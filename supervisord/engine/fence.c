@@ -102,8 +102,8 @@ static bool is_needed(const struct engine *e, uint8_t n)
         return true;
     if (!may_act_alone(e) || !fence_has_usable_level(e, n))
         return false;
-    if (node->sentence == SENTENCE_ESCALATED)
-        return true;
+    if (node->sentence == SENTENCE_ESCALATED) /* what is away with notice answers later */
+        return node->hold.purpose == FOR_NOTHING;
     bool is_away = node->state == HF_NODE_LOST || node->state == HF_NODE_FENCING;
     return is_away && is_needed_by_vm(e, n);
 }

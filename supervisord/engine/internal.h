@@ -214,6 +214,7 @@ void vm_report(struct step *s, const struct hf_event *ev);
 void vm_seen_running(struct step *s, struct vm *v, uint8_t n, uint32_t start_no);
 void vm_seen_gone(struct step *s, struct vm *v, uint8_t n, uint32_t start_no, enum hf_seen how);
 void vm_not_listed(struct step *s, struct vm *v, uint8_t n, uint64_t as_of);
+void vm_forgive(struct vm *v); /* an operator has decided anew: failures are forgotten */
 void vm_doubt(struct step *s, struct vm *v, hf_nodes where);
 void vm_node_lost(struct step *s, uint8_t n);
 void vm_doubt_all(struct step *s); /* after a cold start: any of them may run anywhere */

@@ -84,6 +84,8 @@ static void vm_start(struct step *s, struct vm *v)
     v->desire = HF_WANT_RUNNING;
     v->cause = CAUSE_OPERATOR;
     s->needs_review = true;
+    if (!was_wanted)
+        vm_forgive(v);
     if (!vm_apply(s, v, HF_VE_WANT_RUN, HF_WHY_OPERATOR_START) && was_wanted)
         refuse(s, HF_WHY_ALREADY);
 }

@@ -257,7 +257,7 @@ static void order_stop(struct step *s, struct vm *v, uint32_t grace_ms)
     timer_arm(s, &v->timer, FOR_STOP_DEADLINE, grace_ms + s->e->group.policy.stop_deadline_ms);
 }
 
-static void reset_failures(struct vm *v)
+void vm_forgive(struct vm *v)
 {
     v->failures = v->failures_here = 0;
     v->failed_on = HF_NO_NODE.ix;
@@ -345,7 +345,7 @@ static void escalate(struct step *s, struct vm *v)
 /* Given back after a hold: where it is now decides. */
 static void take_back(struct step *s, struct vm *v, bool wants_run)
 {
-    reset_failures(v);
+    vm_forgive(v);
     timer_clear(&v->timer);
     v->target = HF_NO_NODE.ix;
     if (v->home == HF_NO_NODE.ix) {
@@ -395,7 +395,7 @@ static void perform(struct step *s, struct vm *v, enum vm_act act)
         take_back(s, v, v->desire == HF_WANT_RUNNING);
         break;
     case ACT_STABLE:
-        reset_failures(v);
+        vm_forgive(v);
         break;
     case ACT_AFTER_STOP:
         after_stop(s, v);

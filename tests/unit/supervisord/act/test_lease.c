@@ -227,6 +227,8 @@ START_TEST(a_new_daemon_neither_closes_nor_shortens)
     pass(2000);
     ck_assert_uint_eq(leases, 0);
     lease_group(&l, true, true, now);
+    pass(1000);
+    ck_assert_uint_eq(leases, 0); /* nor while nothing of its own has been echoed */
     beating(600);
     ck_assert_uint_gt(leases, 0);
     ck_assert(to_feeder.u.lease.wants_armed);

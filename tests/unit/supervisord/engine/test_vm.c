@@ -268,6 +268,19 @@ START_TEST(disarmed_nothing_is_done_alone)
 }
 END_TEST
 
+START_TEST(who_stops_and_starts_a_waiting_vm_has_decided_anew)
+{
+    form(3);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
+    vm(uid)->failures = 4;
+    host_gone(2);
+    ck_state(uid, HF_VM_WAITING);
+    order(HF_ORDER_VM_STOP, HF_NO_NODE.ix, uid);
+    order(HF_ORDER_VM_START, HF_NO_NODE.ix, uid);
+    ck_assert_uint_eq(vm(uid)->failures, 0);
+}
+END_TEST
+
 START_TEST(a_node_that_can_start_nothing_is_not_tried_for_ever)
 {
     form(3);
@@ -307,4 +320,5 @@ HF_TEST_MAIN("engine/vm",
              HF_CASE(a_start_certainly_refused_is_tried_again),
              HF_CASE(a_home_lost_mid_start_waits_for_proof),
              HF_CASE(disarmed_nothing_is_done_alone),
+             HF_CASE(who_stops_and_starts_a_waiting_vm_has_decided_anew),
              HF_CASE(a_node_that_can_start_nothing_is_not_tried_for_ever))

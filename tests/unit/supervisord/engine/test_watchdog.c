@@ -281,6 +281,28 @@ START_TEST(an_announced_absence_shoots_nobody)
 }
 END_TEST
 
+START_TEST(what_is_away_with_notice_is_not_condemned)
+{
+    form(3);
+    struct hf_vm_def def = a_vm("a");
+    def.preferred = (hf_node){2};
+    hf_vm_uid uid = add(def, true);
+    hold(2, 30000);
+    host_gone(2);
+    ck_node(2, HF_NODE_SILENT);
+    vm(uid)->cause = CAUSE_RECOVERY;
+    expired(0, vm(uid)->timer.token); /* its start has a deadline */
+    expired(0, vm(uid)->timer.token); /* and the stop that makes sure */
+    ck_state(uid, HF_VM_WAITING);
+    ck_node(2, HF_NODE_SILENT);
+    ck_assert_ptr_null(effect(HF_FX_FENCE, 0));
+    struct hf_token held = t.e.nodes[2].hold.token;
+    expired(0, held);
+    expired(1, held);
+    ck_node(2, HF_NODE_FENCING);
+}
+END_TEST
+
 START_TEST(a_hold_ends_and_then_the_node_is_lost)
 {
     form(3);
@@ -361,6 +383,7 @@ HF_TEST_MAIN("engine/watchdog", HF_CASE(an_attested_watchdog_proves_death_after_
              HF_CASE(a_watchdog_is_wanted_where_a_vm_may_be),
              HF_CASE(without_fence_devices_a_watchdog_is_enough_to_arm_and_to_recover),
              HF_CASE(an_announced_absence_shoots_nobody),
+             HF_CASE(what_is_away_with_notice_is_not_condemned),
              HF_CASE(a_hold_ends_and_then_the_node_is_lost),
              HF_CASE(a_feeder_on_hold_is_waited_for_as_long_as_it_may_feed),
              HF_CASE(a_hold_is_bounded_and_only_for_who_is_here),
