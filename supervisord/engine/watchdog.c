@@ -54,6 +54,8 @@ void watchdog_attest(struct step *s, const struct hf_event *ev)
     bool ends_hold = node->hold_ms != 0 && !now.is_held && ev->u.attest.hold_seq >= node->hold_seq;
     if (ends_hold)
         node->hold_ms = 0;
+    if (now.is_held && node->hold_ms == 0) /* of a past that this state has forgotten */
+        node->hold_ms = s->e->group.policy.hold_max_ms;
     if (is_same(&was, &now) && !ends_hold) {
         step_answer(s, false, HF_WHY_ALREADY);
         return;

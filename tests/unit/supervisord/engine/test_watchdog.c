@@ -339,6 +339,20 @@ START_TEST(a_feeder_on_hold_is_waited_for_as_long_as_it_may_feed)
 }
 END_TEST
 
+START_TEST(a_hold_that_a_cold_start_forgot_is_counted_as_the_longest)
+{
+    form(3);
+    running_on(a_vm("a"), 2);
+    attest(2, HF_WD_ARMED);
+    hold(2, 30000);
+    members(true);
+    attest_held(2, HF_WD_ARMED, TIMEOUT, LEASE, true, 0);
+    ck_assert_uint_eq(engine_node(&t.e, (hf_node){2}).safe_ms, hf_safe_time_ms(60000, TIMEOUT));
+    attest_held(2, HF_WD_ARMED, TIMEOUT, LEASE, false, 0);
+    ck_assert_uint_eq(engine_node(&t.e, (hf_node){2}).safe_ms, SAFE);
+}
+END_TEST
+
 START_TEST(a_hold_is_bounded_and_only_for_who_is_here)
 {
     form(3);
@@ -386,5 +400,6 @@ HF_TEST_MAIN("engine/watchdog", HF_CASE(an_attested_watchdog_proves_death_after_
              HF_CASE(what_is_away_with_notice_is_not_condemned),
              HF_CASE(a_hold_ends_and_then_the_node_is_lost),
              HF_CASE(a_feeder_on_hold_is_waited_for_as_long_as_it_may_feed),
+             HF_CASE(a_hold_that_a_cold_start_forgot_is_counted_as_the_longest),
              HF_CASE(a_hold_is_bounded_and_only_for_who_is_here),
              HF_CASE(what_is_pending_comes_again_with_the_same_token))
