@@ -11,6 +11,7 @@ void watchdog_forget(struct node *n)
 {
     n->attest = (struct attest){0};
     n->hold_ms = 0;
+    n->hold_seq = 0;
     n->disarm_order = n->hold_order = (struct hf_token){0};
     timer_clear(&n->safe);
     timer_clear(&n->hold);
