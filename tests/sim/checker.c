@@ -483,7 +483,7 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
 {
     const struct hf_group_view group = engine_group(e);
     const struct checker_step *known = &s->check.step[ev->seq % CHECKER_STEPS];
-    bool is_first = ev->seq > s->check.max_seq || known->seq != ev->seq ||
+    bool is_first = ev->seq > s->check.max_seq || known->seq != ev->seq || known->holds == 0 ||
                     known->epoch != group.epoch || !hf_view_same(known->view, group.view);
     /* Another history than the one that had come further, or one that may have forgotten steps. */
     bool is_torn = ev->type == HF_EV_MEMBERS && is_first &&
@@ -549,6 +549,8 @@ void checker_phase(struct sim *s, hf_node n, enum replica_phase now)
     bool is_synced = now == REPLICA_SYNCED && !s->node[n.ix].is_paused;
     if (is_synced)
         f->held_until = 0; /* it is back */
+    if (is_synced)
+        faults_at_return(s, n);
     if (!is_synced)
         f->synced_since = 0;
     else if (f->synced_since == 0)

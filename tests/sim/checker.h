@@ -127,7 +127,8 @@ void checker_holds(struct sim *s, hf_node n, uint32_t ms);
 void checker_shot(struct sim *s, const struct hf_effect *fx, bool is_excused);
 /* A ping reaches a running watchdog; a watchdog has run out. */
 struct feed_verdict;
-void checker_dog_fed(struct sim *s, hf_node n, const struct feed_verdict *v);
+/* is_late: it was stopped between its check and its ping. */
+void checker_dog_fed(struct sim *s, hf_node n, const struct feed_verdict *v, bool is_late);
 void checker_dog_fires(struct sim *s, hf_node n);
 void checker_minute(struct sim *s);
 /* End of the liveness phase. True: nothing is owed any more. */

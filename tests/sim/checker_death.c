@@ -149,7 +149,8 @@ void checker_shot(struct sim *s, const struct hf_effect *fx, bool is_excused)
         return;
     if (f->has_left)
         sim_fail(s, "S8: node %u left in order and is fenced", target.ix);
-    if (s->now < f->held_until && s->check.last_cold < f->held_since) /* who may forget, may */
+    bool forgot = s->check.last_cold > f->held_since; /* who may forget, may */
+    if (s->now < f->held_until && !forgot && sim_clocks_are_fair(s))
         sim_fail(s, "S8: node %u is fenced in its announced absence", target.ix);
 }
 
@@ -158,11 +159,11 @@ void checker_shot(struct sim *s, const struct hf_effect *fx, bool is_excused)
 /* Seen from outside: once a majority has formed a ring without this node, nobody can echo what it
  * sends from then on. Whatever it sent before keeps it fed for one lease, and a ping that was
  * checked just before may come almost one timeout late. */
-void checker_dog_fed(struct sim *s, hf_node n, const struct feed_verdict *v)
+void checker_dog_fed(struct sim *s, hf_node n, const struct feed_verdict *v, bool is_late)
 {
     const struct feed_device *device = &s->world.host[n.ix].feeder.device;
     int64_t since = s->totem.excluded_since[n.ix];
-    int64_t most = SIM_MS((int64_t)device->lease_ms + device->timeout_ms);
+    int64_t most = SIM_MS((int64_t)device->lease_ms + (is_late ? device->timeout_ms : 0));
     bool is_exempt = v->want == FEED_UNSTOPPABLE || v->cover == FEED_HOLD;
     s->check.pings++;
     if (since == 0 || is_exempt || s->now - since <= most + most / 100 + SIM_MS(100))

@@ -84,14 +84,14 @@ static void reset(struct sim *s, hf_node n)
 
 /* ---- what the process does with it ---- */
 
-static void feeder_ping(struct sim *s, hf_node n)
+static void feeder_ping(struct sim *s, hf_node n, bool is_late)
 {
     struct dog *dog = dog_of(s, n);
     struct dog_feeder *f = feeder_of(s, n);
     f->device.fed = node_clock(s, n);
     if (!dog->is_running || dog->kind == DOG_STUCK)
         return;
-    checker_dog_fed(s, n, &f->verdict);
+    checker_dog_fed(s, n, &f->verdict, is_late);
     fires_later(s, n);
 }
 
@@ -153,7 +153,7 @@ static void feeder_prove(struct sim *s, hf_node n, hf_time now)
     if (dog->kind != DOG_STUCK) {
         f->device.is_proved = true;
         f->retry_ms = RETRY_MS_MIN;
-        feeder_ping(s, n);
+        feeder_ping(s, n, false);
         return;
     }
     faults_count(s, FAULT_H6);
@@ -263,7 +263,7 @@ static void act_on(struct sim *s, hf_node n, enum feed_act act, hf_time now)
             SAY(s, n.ix, "feeder stops between its check and its ping");
             return;
         }
-        feeder_ping(s, n);
+        feeder_ping(s, n, false);
         return;
     case FEED_OPEN:
         feeder_open(s, n, now);
@@ -356,7 +356,7 @@ static void take_word(struct sim *s, hf_node n)
 void dog_start(struct sim *s, hf_node n)
 {
     struct dog_feeder *f = feeder_of(s, n);
-    if (f->is_alive || !s->world.host[n.ix].is_up)
+    if (f->is_alive || !s->world.host[n.ix].is_up || s->world.host[n.ix].feeder_fails)
         return;
     SAY(s, n.ix, "feeder starts");
     *f = (struct dog_feeder){.is_alive = true,
@@ -405,7 +405,7 @@ void dog_resume(struct sim *s, hf_node n)
     f->is_paused = false;
     if (f->is_mid_ping) {
         f->is_mid_ping = false;
-        feeder_ping(s, n); /* the check was before: the one late ping */
+        feeder_ping(s, n, true); /* the check was before: the one late ping */
     }
     f->turn_at = 0;
     if (f->has_word)

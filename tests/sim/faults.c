@@ -435,6 +435,22 @@ static bool fault_rest(struct sim *s, enum fault f, hf_node n)
     }
 }
 
+enum { HAND_UPGRADE = 0, HAND_SWITCH_OFF, HAND_JUMP, HAND_CUT };
+
+static void hand_in(struct sim *s, uint16_t what, hf_node n, int64_t delay, uint32_t gen)
+{
+    queue_push(&s->queue, (struct sim_event){.at = s->now + delay,
+                                             .kind = SIM_HAND,
+                                             .node = n.ix,
+                                             .a = what,
+                                             .gen = gen});
+}
+
+static void clock_jumps(struct sim *s, hf_node n)
+{
+    node_clock_jumps(s, n, sim_ms(s, 100, sim_chance(s, 500) ? 10000 : 3600000));
+}
+
 /* A watchdog that is open cannot be taken away or break unseen: it is found so after a reset. */
 static bool dog_spoiled(struct sim *s, enum fault f, hf_node n)
 {
@@ -472,6 +488,10 @@ static bool fault_watchdog(struct sim *s, enum fault f, hf_node n)
         if (!h->feeder.is_alive)
             return false;
         dog_kill(s, n, sim_chance(s, 500) ? sim_ms(s, 50, 1000) : sim_between(s, w / 2, 3 * w));
+        if (sim_chance(s, 300)) { /* and it does not come back */
+            h->feeder_fails = true;
+            undo_in(s, sim_ms(s, 30000, 900000), f, hf_bit(n), 0);
+        }
         return true;
     case FAULT_P6:
         if (!h->feeder.device.is_open || h->feeder.is_paused)
@@ -491,7 +511,14 @@ static bool fault_watchdog(struct sim *s, enum fault f, hf_node n)
         undo_in(s, sim_ms(s, 70000, 900000), f, hf_bit(n) | hf_bit(other), 0);
         return true;
     case FAULT_K1:
-        node_clock_jumps(s, n, sim_ms(s, 100, sim_chance(s, 500) ? 10000 : 3600000));
+        if (sim_chance(s, 400)) { /* just when the others wait for somebody */
+            cut_off(s, FAULT_C10, hf_bit(other), sim_ms(s, 10000, 300000));
+            hand_in(s, HAND_JUMP, n,
+                    SIM_MS(s->opt.token_ms) * 22 / 10 + sim_ms(s, 100, s->opt.lease_ms) + w / 2,
+                    h->gen);
+            return true;
+        }
+        clock_jumps(s, n);
         return true;
     default:
         return false;
@@ -614,18 +641,6 @@ void faults_at_start(struct sim *s, hf_node actor)
         moment(s, FAULT_H15, sim_chance(s, 700) ? actor : any_node(s));
 }
 
-enum { HAND_UPGRADE = 0, HAND_SWITCH_OFF };
-
-static void hand_in(struct sim *s, uint16_t what, hf_node n, int64_t delay, uint32_t gen)
-{
-    queue_push(&s->queue, (struct sim_event){.at = s->now + delay,
-                                             .kind = SIM_HAND,
-                                             .node = n.ix,
-                                             .a = what,
-                                             .b = 0,
-                                             .gen = gen});
-}
-
 void faults_at_hold(struct sim *s, hf_node n, uint32_t ms)
 {
     checker_holds(s, n, ms);
@@ -640,13 +655,22 @@ void faults_at_leave(struct sim *s, hf_node n)
         hand_in(s, HAND_SWITCH_OFF, n, sim_ms(s, 1000, 60000), s->world.host[n.ix].gen);
 }
 
+void faults_at_return(struct sim *s, hf_node n)
+{
+    if (s->faults.hold_ms[n.ix] == 0 || s->faults.is_over || !s->opt.is_random)
+        return;
+    s->faults.hold_ms[n.ix] = 0;
+    if (sim_chance(s, 300)) /* what was upgraded breaks at once */
+        hand_in(s, HAND_CUT, n, sim_ms(s, 0, 600), s->world.host[n.ix].gen);
+}
+
 /* Mostly back in time; sometimes the owner has thought it would be quicker. */
 static void upgrade(struct sim *s, hf_node n)
 {
     int64_t ms = s->faults.hold_ms[n.ix];
+    if (!s->opt.is_random || ms < 100)
+        return; /* it has been away and back already */
     int64_t back = sim_chance(s, 800) ? sim_ms(s, 50, ms * 7 / 10) : sim_ms(s, ms, 3 * ms);
-    if (!s->opt.is_random)
-        return;
     if (sim_chance(s, 600)) {
         daemon_dies(s, n, false, back);
         faults_count(s, FAULT_P1);
@@ -673,8 +697,12 @@ void faults_hand(struct sim *s, hf_node n, uint16_t what, uint32_t gen)
         return;
     if (what == HAND_UPGRADE)
         upgrade(s, n);
-    else
+    else if (what == HAND_SWITCH_OFF)
         switch_off(s, n);
+    else if (what == HAND_JUMP)
+        clock_jumps(s, n);
+    else
+        cut_off(s, FAULT_C10, hf_bit(n), sim_ms(s, 10000, 300000));
 }
 
 void faults_moment(struct sim *s, enum fault f, hf_node n)
@@ -770,6 +798,10 @@ static void undo_rest(struct sim *s, const struct fault_undo *u, hf_node n)
     case FAULT_P4:
         if (d->is_paused)
             daemon_dies(s, n, true, sim_ms(s, 50, 5000));
+        return;
+    case FAULT_P5:
+        s->world.host[n.ix].feeder_fails = false;
+        dog_start(s, n);
         return;
     case FAULT_P14:
         s->world.host[n.ix].no_forks = false;
@@ -895,7 +927,7 @@ void faults_heal(struct sim *s, hf_nodes core)
         hf_node n = sim_node_at(i);
         struct host *h = &s->world.host[i];
         memset(h->bmc, 0, sizeof h->bmc);
-        h->no_forks = false;
+        h->no_forks = h->feeder_fails = false;
         s->totem.coro[i].lose_next = 0;
         s->totem.coro[i].loses_large = false;
         s->node[i].link_unfit = false; /* or nobody could arm */

@@ -116,6 +116,8 @@ void faults_at_fence(struct sim *s, hf_node actor, hf_node target);
 void faults_at_start(struct sim *s, hf_node actor);
 /* An announced absence begins on n: now its owner does what it was announced for. */
 void faults_at_hold(struct sim *s, hf_node n, uint32_t ms);
+/* n takes part again. */
+void faults_at_return(struct sim *s, hf_node n);
 /* n is empty and has left the group in order: its owner may switch it off. */
 void faults_at_leave(struct sim *s, hf_node n);
 void faults_hand(struct sim *s, hf_node n, uint16_t what, uint32_t gen);

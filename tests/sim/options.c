@@ -61,7 +61,8 @@ static void draw_watchdog(struct hf_rng *r, struct sim_options *opt)
         if (hf_rng_permille(r, 100))
             opt->wd_nowayout |= (hf_nodes)(1u << i);
     }
-    if (opt->has_watchdog && opt->wd_none == 0 && hf_rng_permille(r, 100))
+    opt->wd_none &= (hf_nodes)((1u << opt->nodes) - 1u);
+    if (opt->has_watchdog && opt->wd_none == 0 && hf_rng_permille(r, 300))
         opt->fence_levels = 0; /* time is the only proof */
     if (hf_rng_permille(r, 300))
         opt->policy.safe_time_ms =
@@ -115,7 +116,7 @@ void options_draw(struct sim_options *opt, uint64_t seed)
         opt->fast_node = (uint8_t)hf_rng_below(r, opt->nodes);
         opt->skew_ppm[opt->fast_node] = (int32_t)ONE_OF(r, 50000, 300000, 1000000);
     }
-    opt->has_stranger = hf_rng_permille(r, 200);
+    opt->has_stranger = hf_rng_permille(r, 400);
 }
 
 void options_plain(struct sim_options *opt)

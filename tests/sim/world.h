@@ -64,6 +64,7 @@ struct host {
     bool no_forks;                      /* no process can be started there */
     struct dog dog;
     struct dog_feeder feeder;
+    bool feeder_fails; /* its service does not start */
     enum libvirt_mood libvirt;
     bool agent_alive;
     bool agent_fresh; /* has told its daemon everything */
