@@ -220,7 +220,7 @@ vm_add() {
 	vm_xml "$vm" >"$RIG_STATE/shared/$vm.xml"
 	[[ $node == - ]] || set -- --preferred "$node" "$@"
 	by=$(any_node) || return 1
-	hf "$by" vm add "$RIG_STATE/shared/$vm.xml" --stop-grace 1s "$@" >/dev/null
+	hf "$by" vm add "$RIG_STATE/shared/$vm.xml" --stop-grace 200ms "$@" >/dev/null
 }
 runs_on() {   # VM NODE: one qemu, there, and a member says so
 	local by

@@ -9,7 +9,7 @@ rig poweron n2; rig poweron n3
 waits() { [[ $(rig exec "$1" corosync-quorumtool -s) == *WaitForAll* && -n $(st "$1" .group.phase) ]]; }
 must 15 "n2 and n3 are up" eval 'waits n2 && waits n3'
 never 6 "somebody acted" eval '[[ $(st n2 .group.phase) == synced || $(st n3 .group.phase) == synced || -n $(truth web1) || $(offs n1) != 0 ]]'
-needs n2 'wait_for_all' || fail "n2's status does not say what it waits for: $(st n2 '[.needs[].text] | join("; ")')"
+needs n2 'waits for all nodes' || fail "n2's status does not say what it waits for: $(st n2 '[.needs[].text] | join("; ")')"
 for n in n2 n3; do rig exec "$n" corosync-cmapctl -s quorum.cancel_wait_for_all u8 1 >/dev/null || fail "no such key"; done
 must 15 "n2 and n3 form a group" eval '[[ $(st n2 .group.phase) == synced && $(st n3 .group.phase) == synced ]]'
 rig bmc n1 ok
