@@ -431,6 +431,8 @@ void dog_power_off(struct sim *s, hf_node n)
     ends(s, n);
     dog->is_running = dog->has_event = false;
     dog->gen++;
+    if (s->faults.is_over)
+        dog->kind = DOG_GOOD;
 }
 
 bool dog_is_steady(const struct sim *s, hf_node n)

@@ -606,7 +606,7 @@ static bool fault_group(struct sim *s, enum fault f, hf_node n)
 
 static bool strike(struct sim *s, enum fault f)
 {
-    hf_node n = any_node(s);
+    hf_node n = f == FAULT_K1 ? sim_odd_node(s) : any_node(s);
     return fault_process(s, f, n) || fault_corosync(s, f, n) || fault_wires(s, f, n) ||
            fault_host(s, f, n) || fault_watchdog(s, f, n) || fault_daemon(s, f, n) ||
            fault_group(s, f, n) || fault_disk(s, f, n) || fault_rest(s, f, n);
@@ -820,7 +820,8 @@ static void undo_rest(struct sim *s, const struct fault_undo *u, hf_node n)
         return;
     case FAULT_H6:
     case FAULT_H7:
-        s->world.host[n.ix].dog.kind = DOG_GOOD;
+        if (!s->world.host[n.ix].dog.is_running) /* what runs goes on as it is */
+            s->world.host[n.ix].dog.kind = DOG_GOOD;
         return;
     case FAULT_H12:
         rewire(s);
@@ -935,7 +936,8 @@ void faults_heal(struct sim *s, hf_nodes core)
             node_facts(s, n);
         if ((core >> i & 1u) == 0)
             continue;
-        h->dog.kind = DOG_GOOD;
+        if (!h->dog.is_running)
+            h->dog.kind = DOG_GOOD;
         for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++)
             h->vm[uid].is_stuck = false;
         s->node[i].disk_hangs = false;
