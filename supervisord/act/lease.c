@@ -109,6 +109,16 @@ static bool is_known(const struct hf_node_view *node, const struct hf_event *ev)
            strcmp(node->watchdog.identity, ev->u.attest.identity) == 0;
 }
 
+static bool is_same(const struct hf_event *a, const struct hf_event *b)
+{
+    return a->u.attest.state == b->u.attest.state && a->u.attest.is_held == b->u.attest.is_held &&
+           a->u.attest.hold_seq == b->u.attest.hold_seq &&
+           a->u.attest.timeout_ms == b->u.attest.timeout_ms &&
+           a->u.attest.lease_ms == b->u.attest.lease_ms &&
+           a->u.attest.version == b->u.attest.version &&
+           strcmp(a->u.attest.identity, b->u.attest.identity) == 0;
+}
+
 /* What the feeder is to the group's knowledge, unless it is so already. A feeder that is gone has
  * attested nothing new: what it armed goes on running towards its end. */
 static void attest(struct lease *l, hf_time now)
@@ -125,7 +135,7 @@ static void attest(struct lease *l, hf_time now)
     attestation(l, &node, &ev);
     if (is_known(&node, &ev))
         return;
-    if (memcmp(&ev, &l->told, sizeof ev) == 0 && l->told_at.ns != 0 &&
+    if (l->told_at.ns != 0 && is_same(&ev, &l->told) &&
         hf_time_since_ms(now, l->told_at) < LEASE_AGAIN_MS)
         return;
     if (l->ports.submit(l->ports.user, &ev, &err) != HF_OK)

@@ -39,10 +39,10 @@ struct link_watch {
 /* Take new facts, and tell what has changed: each note is worth a line in the log and an event. The
  * first facts ever are no news, nor are facts that are not known any more: link_watch_needs()
  * tells. Returns how many notes. */
-unsigned link_watch_take(struct link_watch *w, const struct link_facts *facts, hf_time now,
+unsigned link_watch_take(struct link_watch *w, const struct link_facts *facts, hf_time at,
                          const struct hf_group *group, struct link_note notes[LINK_NOTES_MAX]);
 /* What is wrong now, for `status`; unfit is not in it. */
-unsigned link_watch_needs(const struct link_watch *w, hf_time now, const struct hf_group *group,
+unsigned link_watch_needs(const struct link_watch *w, hf_time at, const struct hf_group *group,
                           struct link_note notes[LINK_NOTES_MAX]);
 
 #endif

@@ -79,10 +79,10 @@ static void side_timer(struct step *s, uint8_t n, enum purpose purpose)
 static bool node_timer(struct step *s, uint8_t n, hf_node from, struct hf_token token)
 {
     struct node *node = &s->e->nodes[n];
-    struct timer *beside[] = {&node->maintenance, &node->safe, &node->hold, &node->flap,
-                              &node->settle};
+    struct timer *beside[] = {&node->maintenance, &node->safe,   &node->hold,
+                              &node->flap,        &node->settle, NULL};
     struct timer *t = is_due(&node->timer, token) ? &node->timer : NULL;
-    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+    for (unsigned i = 0; beside[i]; i++)
         if (is_due(beside[i], token))
             t = beside[i];
     if (!t)

@@ -80,9 +80,9 @@ static void add_node(const struct engine *e, uint8_t n, hf_node actor, struct hf
                      uint32_t *count)
 {
     const struct node *node = &e->nodes[n];
-    const struct timer *timers[] = {&node->timer, &node->maintenance, &node->safe,
-                                    &node->hold,  &node->flap,        &node->settle};
-    for (size_t i = 0; i < sizeof timers / sizeof *timers; i++)
+    const struct timer *timers[] = {&node->timer, &node->maintenance, &node->safe, &node->hold,
+                                    &node->flap,  &node->settle,      NULL};
+    for (unsigned i = 0; timers[i]; i++)
         add_timer(timers[i], effects, count);
     if (node->executor == actor.ix) {
         uint32_t before = *count;
