@@ -54,6 +54,25 @@ static uint32_t lease_ms(const struct lease *l)
     return attested != 0 && attested < l->conf.lease_ms ? attested : l->conf.lease_ms;
 }
 
+/* May others count on our watchdog, though our feeder has none open? Then it died with it open, and
+ * nobody may tell its follower to stop what is still running. Known only while synchronised: away,
+ * the others may have taken what we told last and we not seen it. */
+static bool may_count(const struct lease *l)
+{
+    const struct engine *e = l->ports.engine(l->ports.user);
+    hf_node own = self(l, e);
+    struct hf_node_view node;
+
+    if (!l->is_synced || !hf_node_is(own))
+        return true;
+    node = engine_node(e, own);
+    if (node.watchdog.state == HF_WD_ARMED)
+        return true;
+    if (hf_token_is(node.watchdog.disarm))
+        return !hf_token_same(node.watchdog.disarm, l->disarmed);
+    return l->told_at.ns != 0 && l->told.u.attest.state == HF_WD_ARMED;
+}
+
 /* An armed feeder that we know nothing better for keeps what it has: a daemon that has just started
  * must not shorten its lease, and never close it. */
 static void send(struct lease *l, hf_time now)
@@ -64,6 +83,8 @@ static void send(struct lease *l, hf_time now)
         (is_armed(l) && l->echoed.ns == 0))
         return;
     report.u.lease.wants_armed = is_armed(l) ? !l->is_released : is_wanted(l) && may_arm(l);
+    if (!report.u.lease.wants_armed && !is_armed(l) && may_count(l))
+        return;
     report.u.lease.allow_softdog = l->conf.allow_softdog;
     report.u.lease.timeout_ms = l->conf.timeout_ms;
     report.u.lease.lease_ms = lease_ms(l);
@@ -179,6 +200,7 @@ void lease_told(struct lease *l, const struct hf_report *watchdog, hf_time now)
 void lease_effect(struct lease *l, const struct hf_effect *fx, hf_time now)
 {
     if (fx->type == HF_FX_DISARM) {
+        l->disarmed = fx->token;
         l->is_released = l->is_releasing && is_armed(l);
     } else if (fx->type == HF_FX_HOLD && !hf_token_same(l->hold, fx->token)) {
         l->hold = fx->token;

@@ -39,12 +39,13 @@ struct lease {
     bool is_synced, is_fit;
     hf_time echoed; /* sending time of the newest echoed beat; 0 = none yet */
     bool has_feeder;
-    struct hf_report feeder; /* its last word, kept when it is gone */
-    struct hf_token hold;    /* performed */
-    hf_time hold_until;      /* 0 = no hold */
-    bool is_releasing;       /* told the group that it does not count */
-    bool is_released;        /* the group knows: the feeder may close */
-    hf_time unwanted_since;  /* 0 = wanted */
+    struct hf_report feeder;  /* its last word, kept when it is gone */
+    struct hf_token hold;     /* performed */
+    hf_time hold_until;       /* 0 = no hold */
+    struct hf_token disarmed; /* performed */
+    bool is_releasing;        /* told the group that it does not count */
+    bool is_released;         /* the group knows: the feeder may close */
+    hf_time unwanted_since;   /* 0 = wanted */
     hf_time send_at, told_at;
     struct hf_event told;
     hf_time turn, awake_since;

@@ -125,6 +125,7 @@ enum hf_ctl_status order_event(const struct ctl_shell *shell, const struct hf_ct
     ev->u.order.type = request->order.type;
     ev->u.order.node = HF_NO_NODE;
     ev->u.order.ms = request->order.ms;
+    ev->u.order.as_of = engine_as_of(e);
     ev->u.order.wants_run = request->order.wants_run;
     ev->u.order.def.preferred = HF_NO_NODE;
     (void)snprintf(ev->u.order.who, sizeof ev->u.order.who, "uid-%u", (unsigned)peer->uid);

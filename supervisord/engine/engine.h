@@ -115,7 +115,9 @@ struct hf_event {
             hf_node node;
             hf_vm_uid uid;
             uint32_t ms;
-            bool wants_run;       /* VM_ADD: start it at once */
+            uint64_t as_of; /* engine_as_of() where it was given: FENCE and CONFIRM are about the
+                             * node as it was seen there, not about one that has been back since */
+            bool wants_run; /* VM_ADD: start it at once */
             struct hf_vm_def def; /* VM_ADD */
             char who[HF_NAME_MAX + 1];
             char reason[HF_REASON_MAX + 1];
@@ -274,8 +276,9 @@ struct hf_node_view {
         enum hf_watchdog state;
         uint32_t timeout_ms, lease_ms;
         uint16_t version;
-        const char *identity; /* inside the state */
-        bool is_held;         /* its feeder is, as last attested, on hold */
+        const char *identity;   /* inside the state */
+        bool is_held;           /* its feeder is, as last attested, on hold */
+        struct hf_token disarm; /* its HF_FX_DISARM; {0,0}: none has been given */
     } watchdog;
     uint32_t safe_ms; /* its watchdog proves its death after so long; 0: it cannot */
     bool safe_time_runs;

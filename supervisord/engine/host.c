@@ -241,6 +241,7 @@ static void came(struct step *s, uint8_t n, const struct hf_member *m, bool is_c
         return;
     }
     node->vm_watch_known = node->link_fit = false;
+    node->came_seq = s->e->seq;
     watchdog_back(node);
     if (was_dead && !is_new_boot && boot_is_known(&node->boot))
         step_note_node(s, n, node->state, HF_WHY_HEARD_AFTER_PROOF, 0);
@@ -388,20 +389,29 @@ static const struct hf_vm_seen *listed(const struct hf_event *ev, hf_vm_uid uid)
 }
 
 /* The sequence number a stamp vouches for: none when it is of another lineage. */
-static uint64_t as_of_seq(const struct engine *e, uint64_t stamp)
+uint64_t host_as_of_seq(const struct engine *e, uint64_t stamp)
 {
     bool is_ours = stamp >> AS_OF_SEQ_BITS == engine_as_of(e) >> AS_OF_SEQ_BITS;
     return is_ours ? engine_as_of_seq(stamp) : 0;
 }
 
+void host_stays(struct step *s, uint8_t n)
+{
+    struct node *node = &s->e->nodes[n];
+    if (node->has_left && node->is_present)
+        node_apply(s, n, HF_NE_JOIN, HF_WHY_STARTED_BY_HAND, 0);
+}
+
 void host_inventory(struct step *s, const struct hf_event *ev)
 {
+    if (ev->u.inventory.count > 0)
+        host_stays(s, ev->from.ix);
     if (!host_may_speak(s->e, ev->from)) {
         step_answer(s, false, HF_WHY_NOT_PRESENT);
         return;
     }
     uint8_t n = ev->from.ix;
-    uint64_t as_of = as_of_seq(s->e, ev->u.inventory.as_of);
+    uint64_t as_of = host_as_of_seq(s->e, ev->u.inventory.as_of);
     FOR_EACH_VM (s->e, v) {
         const struct hf_vm_seen *seen = listed(ev, v->uid);
         if (seen)

@@ -68,6 +68,7 @@ struct node {
     struct hf_boot boot; /* of its last participation; zeros before */
     uint64_t incarnation;
     uint64_t since_seq;
+    uint64_t came_seq; /* when it last began to take part */
     uint32_t memory_mib;
     uint16_t cores;
     struct timer timer;       /* grace, fence deadline or fence retry */
@@ -183,8 +184,10 @@ void host_beat(struct step *s, const struct hf_event *ev);
 void host_inventory(struct step *s, const struct hf_event *ev);
 /* Proof that everything that ran on n before is gone. */
 void host_proved(struct step *s, uint8_t n, enum hf_proof proof);
-bool host_may_speak(const struct engine *e, hf_node n); /* its reports count */
-bool host_is_able(const struct engine *e, hf_node n);   /* it can be given orders */
+void host_stays(struct step *s, uint8_t n); /* it left in order, and runs something of ours */
+uint64_t host_as_of_seq(const struct engine *e, uint64_t stamp); /* 0: of another lineage */
+bool host_may_speak(const struct engine *e, hf_node n);          /* its reports count */
+bool host_is_able(const struct engine *e, hf_node n);            /* it can be given orders */
 
 /* vm.c: the VM table */
 enum vm_act {

@@ -289,6 +289,11 @@ static void node_order(struct step *s, const struct hf_event *ev)
         refuse(s, HF_WHY_NO_SUCH_NODE);
         return;
     }
+    bool is_for_life = ev->u.order.type == HF_ORDER_FENCE || ev->u.order.type == HF_ORDER_CONFIRM;
+    if (is_for_life && host_as_of_seq(s->e, ev->u.order.as_of) < s->e->nodes[n].came_seq) {
+        refuse(s, HF_WHY_BACK_SINCE); /* it has lain in somebody's outbox */
+        return;
+    }
     if (ev->u.order.type == HF_ORDER_DRAIN)
         drain(s, n, ev->u.order.ms);
     else if (ev->u.order.type == HF_ORDER_UNDRAIN)

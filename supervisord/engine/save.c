@@ -102,6 +102,7 @@ static void put_node(struct hf_writer *w, const struct node *n)
     hf_put_bytes(w, n->boot.id, sizeof n->boot.id);
     hf_put_u64(w, n->incarnation);
     hf_put_u64(w, n->since_seq);
+    hf_put_u64(w, n->came_seq);
     hf_put_u32(w, n->memory_mib);
     hf_put_u16(w, n->cores);
     put_timer(w, &n->timer);
@@ -332,6 +333,7 @@ static void get_node(struct hf_reader *r, const struct engine *e, struct node *n
     hf_get_bytes(r, n->boot.id, sizeof n->boot.id);
     n->incarnation = hf_get_u64(r);
     n->since_seq = hf_get_u64(r);
+    n->came_seq = hf_get_u64(r);
     n->memory_mib = hf_get_u32(r);
     n->cores = hf_get_u16(r);
     n->timer = get_timer(r);

@@ -251,7 +251,7 @@ struct hf_node_view engine_node(const struct engine *e, hf_node node)
         .fence_attempts = n->attempts,
         .why = n->why,
         .watchdog = {n->attest.state, n->attest.timeout_ms, n->attest.lease_ms, n->attest.version,
-                     n->attest.identity, n->attest.is_held},
+                     n->attest.identity, n->attest.is_held, n->disarm_order},
         .safe_ms = watchdog_safe_ms(e, node.ix),
         .safe_time_runs = n->safe.purpose != FOR_NOTHING,
         .can_be_fenced = path_can_fence(e, node.ix),

@@ -542,6 +542,8 @@ void vm_report(struct step *s, const struct hf_event *ev)
         step_answer(s, false, HF_WHY_NO_SUCH_VM);
         return;
     }
+    if (ev->u.vm.seen == HF_SEEN_RUNNING)
+        host_stays(s, ev->from.ix);
     if (!host_may_speak(s->e, ev->from)) {
         step_answer(s, false, HF_WHY_NOT_PRESENT);
         return;

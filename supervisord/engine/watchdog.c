@@ -71,7 +71,7 @@ void watchdog_attest(struct step *s, const struct hf_event *ev)
         step_note_node(s, n, node->state, HF_WHY_ATTESTED, now.timeout_ms);
     if (!is_armed && was.state != now.state)
         step_note_node(s, n, node->state, HF_WHY_NOT_ATTESTED, now.state);
-    if (was_armed && now.state == HF_WD_DISARMED)
+    if (was_armed && !is_armed)
         node->disarm_order = step_effect(s, HF_FX_DISARM, ev->from)->token;
 }
 

@@ -119,6 +119,7 @@ static void put_order(struct hf_writer *w, const struct hf_event *ev)
     fields_put_node(w, ev->u.order.node);
     hf_put_u32(w, ev->u.order.uid);
     hf_put_u32(w, ev->u.order.ms);
+    hf_put_u64(w, ev->u.order.as_of);
     fields_put_bool(w, ev->u.order.wants_run);
     hf_put_str(w, ev->u.order.who);
     hf_put_str(w, ev->u.order.reason);
@@ -132,6 +133,7 @@ static void get_order(struct hf_reader *r, struct hf_event *ev)
     ev->u.order.node = fields_get_node_or_none(r);
     ev->u.order.uid = hf_get_u32(r);
     ev->u.order.ms = hf_get_u32(r);
+    ev->u.order.as_of = hf_get_u64(r);
     ev->u.order.wants_run = fields_get_bool(r);
     hf_get_str(r, ev->u.order.who, sizeof ev->u.order.who);
     hf_get_str(r, ev->u.order.reason, sizeof ev->u.order.reason);

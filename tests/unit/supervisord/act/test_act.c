@@ -275,6 +275,7 @@ static void order(enum hf_order_type type)
     ev.type = HF_EV_ORDER;
     ev.u.order.type = type;
     ev.u.order.node = HF_NO_NODE;
+    ev.u.order.as_of = engine_as_of(e);
     strcpy(ev.u.order.who, "uid-0");
     if (type == HF_ORDER_VM_ADD) {
         ev.u.order.wants_run = true;

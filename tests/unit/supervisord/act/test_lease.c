@@ -345,6 +345,26 @@ START_TEST(on_hold_and_without_a_watchdog_nothing_is_ended)
 }
 END_TEST
 
+START_TEST(a_device_that_a_dead_feeder_left_running_is_not_stopped)
+{
+    armed();
+    lease_group(&l, false, true, now); /* cut off: the others count on it */
+    lease_feeder(&l, false, now);
+    lease_feeder(&l, true, now);
+    leases = 0;
+    feeder_says(HF_WD_UNKNOWN);
+    pass(3000);
+    ck_assert_uint_eq(leases, 0);
+    lease_group(&l, true, true, now); /* back: they are told that it is not armed */
+    beating(200);
+    ck_assert_uint_eq(said_count, 1);
+    ck_assert(leases == 0 || to_feeder.u.lease.wants_armed);
+    apply();
+    beating(600);
+    ck_assert_uint_gt(leases, 0);
+}
+END_TEST
+
 START_TEST(a_new_feeder_keeps_to_the_lease_that_was_attested)
 {
     armed();
@@ -382,5 +402,6 @@ HF_TEST_MAIN("act/lease", HF_CASE(armed_only_when_a_vm_may_be_here),
              HF_CASE(a_blip_shorter_than_the_lease_ends_nothing),
              HF_CASE(who_was_paused_gives_the_group_a_moment),
              HF_CASE(on_hold_and_without_a_watchdog_nothing_is_ended),
+             HF_CASE(a_device_that_a_dead_feeder_left_running_is_not_stopped),
              HF_CASE(a_new_feeder_keeps_to_the_lease_that_was_attested),
              HF_CASE(a_feeder_that_is_gone_has_attested_nothing_new))

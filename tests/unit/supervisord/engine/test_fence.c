@@ -116,6 +116,31 @@ START_TEST(who_reads_off_and_stays_in_the_ring_is_not_dead)
 }
 END_TEST
 
+START_TEST(a_persons_word_is_about_the_absence_it_was_given_in)
+{
+    form(3);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
+    order(HF_ORDER_DISARM, HF_NO_NODE.ix, 0);
+    host_gone(2);
+    struct hf_event late = {.from = {1}, .type = HF_EV_ORDER};
+    late.u.order.type = HF_ORDER_CONFIRM;
+    late.u.order.node = (hf_node){2};
+    late.u.order.as_of = engine_as_of(&t.e);
+    t.member[2].present = t.member[2].in_ring = true;
+    members(false);
+    inventory(2, (hf_vm_uid[]){uid, 0});
+    host_gone(2);
+    step(late); /* it has lain in an outbox meanwhile */
+    ck_assert_int_eq(t.out.why, HF_WHY_BACK_SINCE);
+    ck_node(2, HF_NODE_LOST);
+    late.u.order.type = HF_ORDER_FENCE;
+    step(late);
+    ck_assert_int_eq(t.out.why, HF_WHY_BACK_SINCE);
+    order(HF_ORDER_CONFIRM, 2, 0);
+    ck_node(2, HF_NODE_DEAD);
+}
+END_TEST
+
 START_TEST(what_was_read_before_a_cold_start_proves_nothing)
 {
     hf_vm_uid uid = read_off_but_heard();
@@ -219,10 +244,10 @@ HF_TEST_MAIN("engine/fence", HF_CASE(a_lost_node_nobody_waits_for_is_left_alone)
              HF_CASE(only_the_executors_word_counts),
              HF_CASE(an_operator_may_fence_a_member_but_not_the_quorum),
              HF_CASE(who_reads_off_and_stays_in_the_ring_is_not_dead),
+             HF_CASE(a_persons_word_is_about_the_absence_it_was_given_in),
              HF_CASE(what_was_read_before_a_cold_start_proves_nothing),
              HF_CASE(an_order_against_a_member_is_withheld_when_another_is_lost),
              HF_CASE(a_persons_word_counts_only_for_who_is_not_heard),
-             HF_CASE(disarming_calls_a_fence_off),
-             HF_CASE(disarming_pardons_a_member),
+             HF_CASE(disarming_calls_a_fence_off), HF_CASE(disarming_pardons_a_member),
              HF_CASE(a_vm_not_wanted_any_more_needs_nobodys_death),
              HF_CASE(a_second_level_follows_at_once))

@@ -145,6 +145,21 @@ START_TEST(who_has_left_and_did_not_go_may_stay)
 }
 END_TEST
 
+START_TEST(who_has_left_and_runs_something_has_not_left)
+{
+    form(3);
+    hf_vm_uid uid = add(a_vm("a"), false);
+    order(HF_ORDER_LEAVE, 2, 0);
+    ck_node(2, HF_NODE_ABSENT);
+    seen(2, uid, 0, HF_SEEN_RUNNING);
+    ck_node(2, HF_NODE_JOINING);
+    ck_state(uid, HF_VM_HELD);
+    ck_assert_uint_eq(vm(uid)->possible, bit_of(2));
+    host_gone(2);
+    ck_node(2, HF_NODE_LOST);
+}
+END_TEST
+
 START_TEST(who_cannot_be_emptied_does_not_leave)
 {
     form(3);
@@ -181,5 +196,6 @@ HF_TEST_MAIN("engine/flap", HF_CASE(the_first_return_costs_nothing),
              HF_CASE(who_leaves_in_order_is_emptied_first_and_not_fenced),
              HF_CASE(who_comes_back_from_leaving_takes_vms_again),
              HF_CASE(who_has_left_and_did_not_go_may_stay),
+             HF_CASE(who_has_left_and_runs_something_has_not_left),
              HF_CASE(who_cannot_be_emptied_does_not_leave),
              HF_CASE(what_nobody_runs_needs_no_proof_of_who_left))

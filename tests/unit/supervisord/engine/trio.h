@@ -88,6 +88,7 @@ static inline void order(enum hf_order_type type, uint8_t n, hf_vm_uid uid)
     ev.u.order.type = type;
     ev.u.order.node = (hf_node){n};
     ev.u.order.uid = uid;
+    ev.u.order.as_of = engine_as_of(&t.e);
     step(ev);
 }
 

@@ -40,6 +40,7 @@ static void make_order(void)
     ev.u.order.type = (enum hf_order_type)hf_rng_between(&rng, 1, HF_ORDERS - 1);
     ev.u.order.node = node_or_none();
     ev.u.order.uid = (uint32_t)hf_rng_next(&rng);
+    ev.u.order.as_of = hf_rng_next(&rng);
     ev.u.order.ms = (uint32_t)hf_rng_next(&rng);
     ev.u.order.wants_run = hf_rng_permille(&rng, 500);
     text(ev.u.order.who, HF_NAME_MAX);
