@@ -111,6 +111,24 @@ static void cut_off(struct sim *s, enum fault f, hf_nodes part, int64_t lasts)
     undo_in(s, lasts, f, part, 0);
 }
 
+enum { HAND_UPGRADE = 0, HAND_SWITCH_OFF, HAND_JUMP, HAND_CUT };
+
+static void hand_in(struct sim *s, uint16_t what, hf_node n, int64_t delay, uint32_t gen)
+{
+    queue_push(&s->queue, (struct sim_event){.at = s->now + delay,
+                                             .kind = SIM_HAND,
+                                             .node = n.ix,
+                                             .a = what,
+                                             .gen = gen});
+}
+
+/* While its daemon is stopped: what was said before, it reads only afterwards. */
+static void cut_meanwhile(struct sim *s, hf_node n)
+{
+    if (sim_chance(s, 250))
+        hand_in(s, HAND_CUT, n, sim_ms(s, 5, s->opt.mute_after_ms), s->world.host[n.ix].gen);
+}
+
 /* ---- the faults, by group ---- */
 
 static bool fault_process(struct sim *s, enum fault f, hf_node n)
@@ -125,6 +143,7 @@ static bool fault_process(struct sim *s, enum fault f, hf_node n)
     case FAULT_P2:
         node_daemon_pause(s, n);
         later(s, SIM_DAEMON_RESUME, n, sim_ms(s, 10, s->opt.mute_after_ms), 0);
+        cut_meanwhile(s, n);
         return true;
     case FAULT_P3:
         node_daemon_pause(s, n);
@@ -132,6 +151,7 @@ static bool fault_process(struct sim *s, enum fault f, hf_node n)
               sim_ms(s, s->opt.mute_after_ms,
                      120000 + s->opt.lease_ms + dog_actual_ms(s, s->opt.wd_timeout_ms)),
               0);
+        cut_meanwhile(s, n);
         return true;
     case FAULT_P4: /* until somebody looks, or its watchdog does */
         node_daemon_pause(s, n);
@@ -433,17 +453,6 @@ static bool fault_rest(struct sim *s, enum fault f, hf_node n)
     default:
         return false;
     }
-}
-
-enum { HAND_UPGRADE = 0, HAND_SWITCH_OFF, HAND_JUMP, HAND_CUT };
-
-static void hand_in(struct sim *s, uint16_t what, hf_node n, int64_t delay, uint32_t gen)
-{
-    queue_push(&s->queue, (struct sim_event){.at = s->now + delay,
-                                             .kind = SIM_HAND,
-                                             .node = n.ix,
-                                             .a = what,
-                                             .gen = gen});
 }
 
 static void clock_jumps(struct sim *s, hf_node n)
