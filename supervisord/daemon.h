@@ -86,6 +86,7 @@ struct daemon {
     bool link_connected, link_fit;
     hf_wall link_since;
     struct link_watch link_watch;
+    bool waits_for_all; /* corosync does, as last known */
     char link_why[HF_REASON_MAX + 1];
     struct journal *journal;
     struct journal_status journal_status;

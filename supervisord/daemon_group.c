@@ -506,11 +506,6 @@ static void link_told(struct daemon *d, bool is_connected, const char *why)
     (void)hf_str_copy(d->link_why, sizeof d->link_why, why);
 }
 
-static bool is_waiting_for_all(const struct daemon *d)
-{
-    return d->link_watch.facts.is_waiting == LINK_YES;
-}
-
 /* A corosync that waits for all nodes, as its owner has configured it, makes no group: the node is
  * as good as apart until all have been there once, or a person has cancelled the wait. */
 static void link_members(void *user, const struct link_frame *f)
@@ -520,7 +515,7 @@ static void link_members(void *user, const struct link_frame *f)
 
     link_told(d, true, "");
     d->in_replica = true;
-    if (is_waiting_for_all(d))
+    if (d->waits_for_all)
         replica_apart(d->replica, now);
     else
         replica_members(d->replica, f->view, f->peers, f->peers_count, f->ring, f->ring_count, now);
@@ -553,11 +548,28 @@ static void tell_notes(struct daemon *d, const struct link_note *notes, unsigned
     }
 }
 
+/* What is not known (just after each connection) changes nothing. When the wait is over the others
+ * have greeted without us: the group is joined anew. */
+static void follow_wait(struct daemon *d, enum link_known is_waiting, hf_time now)
+{
+    bool was_waiting = d->waits_for_all;
+
+    if (is_waiting == LINK_UNKNOWN)
+        return;
+    d->waits_for_all = is_waiting == LINK_YES;
+    if (was_waiting && !d->waits_for_all) {
+        link_rejoin(d->link, "the wait for all is over", now);
+    } else if (!was_waiting && d->waits_for_all) {
+        d->in_replica = true;
+        replica_apart(d->replica, now);
+        d->in_replica = false;
+    }
+}
+
 static void link_facts_told(void *user, const struct link_facts *facts)
 {
     struct daemon *d = user;
     const char *why = link_unfit(facts, d->self->nodeid, &d->file.group);
-    bool was_waiting = is_waiting_for_all(d);
     struct link_note notes[LINK_NOTES_MAX];
     hf_time now = hf_clock_now();
 
@@ -572,9 +584,7 @@ static void link_facts_told(void *user, const struct link_facts *facts)
     if (d->link_connected)
         (void)hf_str_copy(d->link_why, sizeof d->link_why, why != NULL ? why : "");
     act_link(d->act, d->link_fit, now);
-    if (was_waiting != is_waiting_for_all(d)) /* the others have greeted without us: come anew */
-        link_rejoin(d->link,
-                    was_waiting ? "the wait for all is over" : "corosync waits for all nodes", now);
+    follow_wait(d, facts->is_waiting, now);
 }
 
 static void link_apart(void *user, const char *why)
