@@ -199,7 +199,9 @@ unsigned link_watch_needs(const struct link_watch *w, hf_time at, const struct h
         return b.count;
     }
     if (now->is_waiting == LINK_YES && now->quorate != LINK_YES)
-        note(&b, ERROR, "corosync waits until all nodes were there once (wait_for_all)");
+        note(&b, ERROR,
+             "corosync waits for all nodes (wait_for_all): switch the missing ones on, or cancel "
+             "it: corosync-cmapctl -s quorum.cancel_wait_for_all u8 1");
     if (w->paused_at.ns != 0 && hf_time_since_ms(at, w->paused_at) < LINK_PAUSE_RECENT_MS)
         note(&b, BAD,
              "corosync was kept from running for %u ms, its token is %u ms: this node may "

@@ -305,7 +305,7 @@ void replica_apart(struct replica *r, hf_time now)
     r->self = r->donor = NULL;
     r->stage_due = REPLICA_NEVER;
     send_forget(r);
-    replica_enter(r, STAGE_OUT, REPLICA_APART, "no connection to corosync");
+    replica_enter(r, STAGE_OUT, REPLICA_APART, "takes no part in corosync's group");
 }
 
 /* ---- deliveries ---- */

@@ -181,7 +181,8 @@ START_TEST(the_end_of_waiting_for_all_is_told)
     ck_assert_uint_eq(count, 1);
     ck_assert(notes[0].is_error);
     ck_assert_str_eq(notes[0].text,
-                     "corosync waits until all nodes were there once (wait_for_all)");
+                     "corosync waits for all nodes (wait_for_all): switch the missing ones on, or "
+                     "cancel it: corosync-cmapctl -s quorum.cancel_wait_for_all u8 1");
     facts.is_waiting = LINK_NO;
     facts.quorate = LINK_YES;
     take(5000);
