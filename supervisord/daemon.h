@@ -83,6 +83,7 @@ struct daemon {
 
     struct replica *replica;
     struct link *link;
+    unsigned link_spawned; /* the child whose socket is watched */
     bool link_connected, link_fit;
     hf_wall link_since;
     struct link_watch link_watch;

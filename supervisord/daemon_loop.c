@@ -73,13 +73,16 @@ static void tick_all(struct daemon *d, hf_time now)
         ctl_server_tick(d->ctl, now);
 }
 
-/* The link replaces its socket by itself; ours is the watching. */
+/* The link replaces its socket by itself; ours is the watching. A new child's socket may have the
+ * old one's number, and is not watched for all that. */
 static void follow_link(struct daemon *d)
 {
     int fd = link_fd(d->link);
+    bool is_new = d->link_spawned != d->link->spawned;
 
+    d->link_spawned = d->link->spawned;
     for (unsigned i = 0; i < DAEMON_WATCHES_MAX; i++)
-        if (d->watch[i].owner == OWNER_LINK && d->watch[i].fd != fd)
+        if (d->watch[i].owner == OWNER_LINK && (is_new || d->watch[i].fd != fd))
             daemon_unwatch(d, d->watch[i].fd);
     if (fd >= 0)
         daemon_watch(d, OWNER_LINK, fd, link_wants_write(d->link));
