@@ -288,6 +288,8 @@ static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
     }
     step->did |= hf_bit(n);
     step->holds |= hf_bit(n);
+    if (differs && ev->type == HF_EV_MEMBERS)
+        checker_forgets(s, ev); /* its epoch may have been promised before, and forgotten */
     if (step->decision != decision)
         sim_fail(s, "S4: node %u decides differently at epoch %llu seq %llu", n.ix,
                  (unsigned long long)group.epoch, (unsigned long long)ev->seq);

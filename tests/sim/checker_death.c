@@ -56,9 +56,7 @@ void checker_members(struct sim *s, const struct hf_event *ev)
  * at once, of which a majority cannot know. */
 void checker_forgets(struct sim *s, const struct hf_event *ev)
 {
-    if (ev->seq > s->check.max_seq)
-        return;
-    for (unsigned n = 0; n < s->opt.nodes; n++)
+    for (unsigned n = 0; n < s->opt.nodes && ev->seq <= s->check.max_seq; n++)
         if (ev->u.members.node[n].present && s->node[n].forgot)
             s->shows_limit = true;
 }

@@ -800,7 +800,9 @@ bool node_order(struct sim *s, hf_node n, const struct hf_event *order)
     if (!d->is_alive || d->is_paused || d->phase != REPLICA_SYNCED)
         return false;
     sim_busy(s);
-    submit(s, n, order);
+    struct hf_event ev = *order;
+    ev.u.order.as_of = engine_as_of(replica_engine(d->replica));
+    submit(s, n, &ev);
     return true;
 }
 
