@@ -212,6 +212,8 @@ void lease_effect(struct lease *l, const struct hf_effect *fx, hf_time now)
 
 void lease_group(struct lease *l, bool is_synced, bool is_fit, hf_time now)
 {
+    if (is_synced && !l->is_synced)
+        l->synced_at = now;
     l->is_synced = is_synced;
     l->is_fit = is_fit;
     lease_turn(l, now);
@@ -239,9 +241,10 @@ static void end_hold(struct lease *l, hf_time now)
 {
     const struct engine *e = l->ports.engine(l->ports.user);
 
-    /* Back, but not heard yet: the lease is still the one from before the absence. */
+    /* Back, but not heard yet: the lease is still the one from before the absence, and may end
+     * before the first beat of this session is echoed. */
     if (!hf_token_is(l->hold) || !l->is_synced || (e != NULL && engine_is_live(e, l->hold)) ||
-        now.ns >= expiry(l).ns)
+        now.ns >= expiry(l).ns || l->echoed.ns < l->synced_at.ns)
         return;
     l->hold = (struct hf_token){0};
     l->hold_until = (hf_time){0};

@@ -37,7 +37,8 @@ struct lease {
     uint32_t own_nodeid;
     struct hf_watchdog_conf conf;
     bool is_synced, is_fit;
-    hf_time echoed; /* sending time of the newest echoed beat; 0 = none yet */
+    hf_time synced_at; /* the last synchronisation; a beat sent later is this session's */
+    hf_time echoed;    /* sending time of the newest echoed beat; 0 = none yet */
     bool has_feeder;
     struct hf_report feeder;  /* its last word, kept when it is gone */
     struct hf_token hold;     /* performed */

@@ -290,6 +290,30 @@ START_TEST(back_from_a_hold_the_group_is_waited_for)
 }
 END_TEST
 
+START_TEST(back_from_a_short_hold_the_old_lease_is_not_enough)
+{
+    armed();
+    struct hf_event ev = {.from = {2}, .type = HF_EV_ORDER};
+    ev.u.order.type = HF_ORDER_HOLD;
+    ev.u.order.node = (hf_node){2};
+    ev.u.order.ms = 30000;
+    step(ev);
+    struct hf_effect fx = *effect(HF_FX_HOLD, 0);
+    lease_effect(&l, &fx, now);
+    lease_group(&l, false, true, now);
+    host_gone(2);
+    pass(2700); /* the lease is 3 s */
+    t.member[2].present = t.member[2].in_ring = true;
+    members(false);
+    lease_group(&l, true, true, now);
+    pass(1000);
+    ck_assert_uint_eq(stops, 0);
+    ck_assert_int_gt(to_feeder.u.lease.hold_until_ns, now.ns);
+    beating(200);
+    ck_assert_int_eq(to_feeder.u.lease.hold_until_ns, 0);
+}
+END_TEST
+
 START_TEST(when_the_lease_is_over_our_vms_end_once)
 {
     armed();
@@ -398,6 +422,7 @@ HF_TEST_MAIN("act/lease", HF_CASE(armed_only_when_a_vm_may_be_here),
              HF_CASE(a_new_daemon_neither_closes_nor_shortens),
              HF_CASE(a_hold_reaches_the_feeder_once_and_ends_with_its_order),
              HF_CASE(back_from_a_hold_the_group_is_waited_for),
+             HF_CASE(back_from_a_short_hold_the_old_lease_is_not_enough),
              HF_CASE(when_the_lease_is_over_our_vms_end_once),
              HF_CASE(a_blip_shorter_than_the_lease_ends_nothing),
              HF_CASE(who_was_paused_gives_the_group_a_moment),
