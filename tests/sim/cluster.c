@@ -615,7 +615,7 @@ void totem_glitch(struct sim *s, hf_node n)
 void totem_open(struct sim *s)
 {
     memset(&s->totem, 0, sizeof s->totem);
-    s->totem.last_words = HF_NO_NODE;
+    s->totem.last_words = s->totem.stops_after = HF_NO_NODE;
     for (unsigned n = 0; n < s->opt.nodes; n++)
         s->totem.coro[n].ring = RINGS_MAX;
 }
@@ -756,6 +756,10 @@ void totem_mcast(struct sim *s, hf_node n, const void *bytes, size_t len)
         sim_fail(s, "S14: node %u multicasts %zu bytes", n.ix, len);
     list_add(&c->waiting,
              message_new(MESSAGE_DATA, s->group.nodes[n.ix].nodeid, c->client_pid, bytes, len));
+    if (hf_node_same(s->totem.stops_after, n)) {
+        s->totem.stops_after = HF_NO_NODE;
+        faults_at_word(s, n);
+    }
     if (c->ring < RINGS_MAX && !c->is_paused)
         token_soon(s, c->ring);
 }

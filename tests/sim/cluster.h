@@ -91,6 +91,7 @@ struct totem {
     uint32_t reform_gen;
     bool has_reform;
     int64_t reform_at;
+    hf_node stops_after; /* this node's daemon is stopped right after its next message */
     hf_node last_words; /* cut this node off right after its next message; HF_NO_NODE = off */
     uint8_t last_words_fault;
     struct message *heard[TOTEM_HEARD_MAX]; /* kept by a stranger, to be said again */

@@ -111,7 +111,7 @@ static void cut_off(struct sim *s, enum fault f, hf_nodes part, int64_t lasts)
     undo_in(s, lasts, f, part, 0);
 }
 
-enum { HAND_UPGRADE = 0, HAND_SWITCH_OFF, HAND_JUMP, HAND_CUT };
+enum { HAND_UPGRADE = 0, HAND_SWITCH_OFF, HAND_JUMP, HAND_CUT, HAND_STOP };
 
 static void hand_in(struct sim *s, uint16_t what, hf_node n, int64_t delay, uint32_t gen)
 {
@@ -141,6 +141,10 @@ static bool fault_process(struct sim *s, enum fault f, hf_node n)
         daemon_dies(s, n, false, sim_ms(s, 50, 5000));
         return true;
     case FAULT_P2:
+        if (sim_chance(s, 300)) {
+            s->totem.stops_after = n;
+            return true;
+        }
         node_daemon_pause(s, n);
         later(s, SIM_DAEMON_RESUME, n, sim_ms(s, 10, s->opt.mute_after_ms), 0);
         cut_meanwhile(s, n);
@@ -664,6 +668,28 @@ void faults_at_leave(struct sim *s, hf_node n)
         hand_in(s, HAND_SWITCH_OFF, n, sim_ms(s, 1000, 60000), s->world.host[n.ix].gen);
 }
 
+void faults_at_word(struct sim *s, hf_node n)
+{
+    if (!s->faults.is_over)
+        hand_in(s, HAND_STOP, n, sim_us(s, 1, 1000), s->world.host[n.ix].gen);
+}
+
+void faults_at_attest(struct sim *s, hf_node n)
+{
+    if (s->opt.is_random && !s->faults.is_over && sim_chance(s, 20))
+        hand_in(s, HAND_CUT, n, sim_us(s, 1, 3000), s->world.host[n.ix].gen);
+}
+
+/* It reads the answer to what it said last when it goes on, and perhaps it is alone by then. */
+static void stop_after_word(struct sim *s, hf_node n)
+{
+    int64_t lasts = sim_ms(s, 10, s->opt.lease_ms + s->opt.wd_timeout_ms / 2);
+    node_daemon_pause(s, n);
+    later(s, SIM_DAEMON_RESUME, n, lasts, 0);
+    if (sim_chance(s, 600))
+        hand_in(s, HAND_CUT, n, sim_between(s, lasts / 8, lasts), s->world.host[n.ix].gen);
+}
+
 void faults_at_return(struct sim *s, hf_node n)
 {
     if (s->faults.hold_ms[n.ix] == 0 || s->faults.is_over || !s->opt.is_random)
@@ -710,6 +736,8 @@ void faults_hand(struct sim *s, hf_node n, uint16_t what, uint32_t gen)
         switch_off(s, n);
     else if (what == HAND_JUMP)
         clock_jumps(s, n);
+    else if (what == HAND_STOP)
+        stop_after_word(s, n);
     else
         cut_off(s, FAULT_C10, hf_bit(n), sim_ms(s, 10000, 300000));
 }
@@ -929,7 +957,7 @@ void faults_heal(struct sim *s, hf_nodes core)
 {
     s->faults.is_over = true;
     s->faults.follow = FAULTS;
-    s->totem.last_words = HF_NO_NODE;
+    s->totem.last_words = s->totem.stops_after = HF_NO_NODE;
     rewire(s);
     for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++)
         s->world.vm[uid].is_crashy = s->world.vm[uid].refuses = false;

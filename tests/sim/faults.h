@@ -116,6 +116,10 @@ void faults_at_fence(struct sim *s, hf_node actor, hf_node target);
 void faults_at_start(struct sim *s, hf_node actor);
 /* An announced absence begins on n: now its owner does what it was announced for. */
 void faults_at_hold(struct sim *s, hf_node n, uint32_t ms);
+/* n has just said something, and was to be stopped then. */
+void faults_at_word(struct sim *s, hf_node n);
+/* n tells the group something about its watchdog. */
+void faults_at_attest(struct sim *s, hf_node n);
 /* n takes part again. */
 void faults_at_return(struct sim *s, hf_node n);
 /* n is empty and has left the group in order: its owner may switch it off. */

@@ -381,6 +381,8 @@ static enum hf_code port_submit(void *user, const struct hf_event *ev, struct hf
     struct sim_node *d = user;
     enum hf_code code =
         replica_submit(d->replica, ev, d->cookie + 1, node_clock(d->sim, d->me), err);
+    if (ev->type == HF_EV_ATTEST)
+        faults_at_attest(d->sim, d->me);
     d->cookie += code == HF_OK; /* without a break: what is taken is applied, in this order */
     return code;
 }
