@@ -141,9 +141,9 @@ void checker_vm_started(struct sim *s, hf_vm_uid uid, struct hf_token order)
     s->check.vm[uid].start_token = order;
 }
 
-/* The group hears how an order ended. A start that is refused as stale was too late and is undone: it
- * has failed. A stop that is refused as stale: the VM was found running and at home again, and the
- * end that the group will see is one it did not order. */
+/* The group hears how an order ended. A start that is refused as stale was too late and is undone:
+ * it has failed. A stop that is refused as stale: the VM was found running and at home again, and
+ * the end that the group will see is one it did not order. */
 static void learn_end(struct sim *s, const struct hf_event *ev, bool counts)
 {
     for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++) {

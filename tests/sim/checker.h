@@ -44,8 +44,8 @@ struct checker_vm {
     int64_t started_at;
     uint32_t crashes;
     bool stop_asked_last; /* the last start or stop that a daemon took from a person was a stop */
-    struct hf_token end_token; /* of the stop order that ended it, until the group has heard so */
-    uint32_t late_ends;        /* ends by a stop whose result came too late to count */
+    struct hf_token end_token;   /* of the stop order that ended it, until the group has heard so */
+    uint32_t late_ends;          /* ends by a stop whose result came too late to count */
     struct hf_token start_token; /* of a start that went well, until the group has heard so */
     struct hf_vm_def def;
 };
@@ -61,12 +61,12 @@ struct checker_fence {
     int64_t excused_until; /* a stop there could not be proved */
     int64_t stop_at;       /* an order to stop something there is open since; 0 = none */
     int64_t on_since;
-    uint64_t drained_seq; /* in maintenance since that step; 0 = is not */
-    int64_t synced_since; /* as a participant, without a break; 0 = is not */
-    uint32_t boot;        /* of its newest participation; 0 = never took part */
-    bool is_attested;     /* in that boot: its watchdog is armed */
-    bool has_left;        /* in order, and has not been back */
-    int64_t held_since, held_until; /* it announced to be away; 0 = not, or it is back */
+    uint64_t drained_seq;                    /* in maintenance since that step; 0 = is not */
+    int64_t synced_since;                    /* as a participant, without a break; 0 = is not */
+    uint32_t boot;                           /* of its newest participation; 0 = never took part */
+    bool is_attested;                        /* in that boot: its watchdog is armed */
+    bool has_left;                           /* in order, and has not been back */
+    int64_t held_since, held_until;          /* it announced to be away; 0 = not, or it is back */
     uint64_t wrong_seq[HF_FENCE_LEVELS_MAX]; /* the level was found to be another host's; 0 = no */
 };
 

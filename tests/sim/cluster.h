@@ -62,7 +62,7 @@ struct corosync {
     uint32_t stranger_pid; /* another process here has joined the group */
     uint32_t stranger_words;
     bool loses_large; /* packets beyond the path's size vanish */
-    uint32_t gen; /* of the process */
+    uint32_t gen;     /* of the process */
 };
 
 /* What a corosync has for its daemon. */
@@ -92,10 +92,10 @@ struct totem {
     bool has_reform;
     int64_t reform_at;
     hf_node stops_after; /* this node's daemon is stopped right after its next message */
-    hf_node last_words; /* cut this node off right after its next message; HF_NO_NODE = off */
+    hf_node last_words;  /* cut this node off right after its next message; HF_NO_NODE = off */
     uint8_t last_words_fault;
     struct message *heard[TOTEM_HEARD_MAX]; /* kept by a stranger, to be said again */
-    int64_t excluded_since[HF_NODES_MAX]; /* a majority's ring formed without it then; 0 = none */
+    int64_t excluded_since[HF_NODES_MAX];   /* a majority's ring formed without it then; 0 = none */
     uint64_t last_instants, old_views, dropped, ghosts_shown;
 };
 

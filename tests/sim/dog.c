@@ -33,10 +33,9 @@ static int64_t seen(const struct sim *s)
 
 static void push(struct sim *s, enum sim_kind kind, hf_node n, int64_t delay, uint32_t gen)
 {
-    queue_push(&s->queue, (struct sim_event){.at = s->now + delay,
-                                             .kind = (uint8_t)kind,
-                                             .node = n.ix,
-                                             .gen = gen});
+    queue_push(
+        &s->queue,
+        (struct sim_event){.at = s->now + delay, .kind = (uint8_t)kind, .node = n.ix, .gen = gen});
 }
 
 uint32_t dog_actual_ms(const struct sim *s, uint32_t wanted_ms)

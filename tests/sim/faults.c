@@ -115,11 +115,9 @@ enum { HAND_UPGRADE = 0, HAND_SWITCH_OFF, HAND_JUMP, HAND_CUT, HAND_STOP };
 
 static void hand_in(struct sim *s, uint16_t what, hf_node n, int64_t delay, uint32_t gen)
 {
-    queue_push(&s->queue, (struct sim_event){.at = s->now + delay,
-                                             .kind = SIM_HAND,
-                                             .node = n.ix,
-                                             .a = what,
-                                             .gen = gen});
+    queue_push(&s->queue,
+               (struct sim_event){
+                   .at = s->now + delay, .kind = SIM_HAND, .node = n.ix, .a = what, .gen = gen});
 }
 
 /* While its daemon is stopped: what was said before, it reads only afterwards. */
@@ -131,6 +129,27 @@ static void cut_meanwhile(struct sim *s, hf_node n)
 
 /* ---- the faults, by group ---- */
 
+/* P2 below the mute limit, P3 far beyond the lease, P4 until somebody looks, or its watchdog does.
+ */
+static void stop_daemon(struct sim *s, enum fault f, hf_node n)
+{
+    uint32_t w = dog_actual_ms(s, s->opt.wd_timeout_ms);
+    if (f == FAULT_P2 && sim_chance(s, 300)) {
+        s->totem.stops_after = n;
+        return;
+    }
+    node_daemon_pause(s, n);
+    if (f == FAULT_P4) {
+        undo_in(s, sim_ms(s, 60000, 900000), f, hf_bit(n), 0);
+        return;
+    }
+    later(s, SIM_DAEMON_RESUME, n,
+          f == FAULT_P2 ? sim_ms(s, 10, s->opt.mute_after_ms)
+                        : sim_ms(s, s->opt.mute_after_ms, 120000 + s->opt.lease_ms + w),
+          0);
+    cut_meanwhile(s, n);
+}
+
 static bool fault_process(struct sim *s, enum fault f, hf_node n)
 {
     struct sim_node *d = &s->node[n.ix];
@@ -141,25 +160,9 @@ static bool fault_process(struct sim *s, enum fault f, hf_node n)
         daemon_dies(s, n, false, sim_ms(s, 50, 5000));
         return true;
     case FAULT_P2:
-        if (sim_chance(s, 300)) {
-            s->totem.stops_after = n;
-            return true;
-        }
-        node_daemon_pause(s, n);
-        later(s, SIM_DAEMON_RESUME, n, sim_ms(s, 10, s->opt.mute_after_ms), 0);
-        cut_meanwhile(s, n);
-        return true;
     case FAULT_P3:
-        node_daemon_pause(s, n);
-        later(s, SIM_DAEMON_RESUME, n,
-              sim_ms(s, s->opt.mute_after_ms,
-                     120000 + s->opt.lease_ms + dog_actual_ms(s, s->opt.wd_timeout_ms)),
-              0);
-        cut_meanwhile(s, n);
-        return true;
-    case FAULT_P4: /* until somebody looks, or its watchdog does */
-        node_daemon_pause(s, n);
-        undo_in(s, sim_ms(s, 60000, 900000), f, hf_bit(n), 0);
+    case FAULT_P4:
+        stop_daemon(s, f, n);
         return true;
     case FAULT_P7:
         daemon_dies(s, n, true, sim_ms(s, 50, 5000));
@@ -474,9 +477,9 @@ static bool dog_spoiled(struct sim *s, enum fault f, hf_node n)
         world_power_off(s, n, "reset");
         world_power_on(s, n, boot_time(s));
     }
-    h->dog.kind = f == FAULT_H7 ? DOG_BUSY
-                                : (uint8_t[]){DOG_ABSENT, DOG_SOFT,
-                                              DOG_STUCK}[sim_between(s, 0, 2)];
+    h->dog.kind = f == FAULT_H7
+                      ? DOG_BUSY
+                      : (uint8_t[]){DOG_ABSENT, DOG_SOFT, DOG_STUCK}[sim_between(s, 0, 2)];
     if (f == FAULT_H6 && s->opt.has_liar && sim_chance(s, 300))
         h->dog.kind = DOG_DEAF;
     undo_in(s, sim_ms(s, 30000, 900000), f, hf_bit(n), 0);

@@ -65,10 +65,9 @@ static void lease_later(struct sim *s, hf_node n)
     if (d->lease_at != 0 && d->lease_at <= event_at)
         return; /* looks again then */
     d->lease_at = event_at;
-    queue_push(&s->queue, (struct sim_event){.at = event_at,
-                                             .kind = SIM_LEASE,
-                                             .node = n.ix,
-                                             .gen = ++d->lease_gen});
+    queue_push(
+        &s->queue,
+        (struct sim_event){.at = event_at, .kind = SIM_LEASE, .node = n.ix, .gen = ++d->lease_gen});
 }
 
 static void paths_later(struct sim *s, hf_node n)
@@ -436,9 +435,9 @@ static void open_objects(struct sim *s, hf_node n)
                                     .device = "/dev/watchdog"};
     lease_init(&d->lease, nodeid, &conf,
                &(struct lease_ports){d, port_engine, port_submit, port_tell});
-    paths_init(&d->paths, nodeid,
-               &(struct paths_ports){d, port_engine, port_submit, port_test, port_tested,
-                                     port_news});
+    paths_init(
+        &d->paths, nodeid,
+        &(struct paths_ports){d, port_engine, port_submit, port_test, port_tested, port_news});
     d->dog_waits = false;
     d->lease_at = d->paths_at = 0;
 }
@@ -843,11 +842,10 @@ void node_clock_jumps(struct sim *s, hf_node n, int64_t ns)
         if (!hf_token_is(t->token) || t->is_due)
             continue;
         t->at = t->at - early > s->now ? t->at - early : s->now + 1000;
-        queue_push(&s->queue, (struct sim_event){.at = t->at,
-                                                 .kind = SIM_TIMER,
-                                                 .node = n.ix,
-                                                 .a = (uint16_t)i,
-                                                 .gen = ++t->gen});
+        queue_push(
+            &s->queue,
+            (struct sim_event){
+                .at = t->at, .kind = SIM_TIMER, .node = n.ix, .a = (uint16_t)i, .gen = ++t->gen});
     }
     d->tick_at = d->lease_at = d->paths_at = 0;
     node_reschedule(s, n);

@@ -66,14 +66,14 @@ struct sim_node {
     size_t saved_len;
     uint32_t unsaved; /* steps since */
     bool config_differs;
-    bool link_unfit; /* corosync does not count our votes as it should */
-    bool keeps_pid;  /* the next daemon gets the number of the last one */
+    bool link_unfit;    /* corosync does not count our votes as it should */
+    bool keeps_pid;     /* the next daemon gets the number of the last one */
     struct lease lease; /* the daemon's own objects */
     struct paths paths;
     bool dog_waits; /* a feeder's record, while the daemon was paused */
     int64_t lease_at, paths_at;
     uint32_t lease_gen, paths_gen;
-    struct hf_report tested; /* of the path test under way */
+    struct hf_report tested;    /* of the path test under way */
     hf_nodes view_ring;         /* of the newest view its daemon has been told */
     struct node_report *report; /* ring */
     uint32_t report_first, report_count;
@@ -87,7 +87,7 @@ struct sim_node {
     struct node_timer *timer;
     struct node_fence fence[NODE_FENCES_MAX];
     struct replay *journal; /* NULL: none is kept */
-    uint64_t asked; /* the agent was asked for an inventory that is made after this step */
+    uint64_t asked;         /* the agent was asked for an inventory that is made after this step */
     uint64_t cookie;
     uint64_t cookie_done; /* newest own event applied since the last synchronisation */
 };

@@ -51,9 +51,9 @@ static void draw_watchdog(struct hf_rng *r, struct sim_options *opt)
     opt->wd_round_ms = ONE_OF(r, 1, 1, 1000, 7000, 2 * opt->wd_timeout_ms);
     for (unsigned i = 0; i < HF_NODES_MAX; i++) {
         opt->wd_ppm[i] = (int32_t)hf_rng_between(r, -4000, 4000);
-        opt->wd_kind[i] =
-            hf_rng_permille(r, 80) ? (uint8_t)ONE_OF(r, DOG_ABSENT, DOG_BUSY, DOG_SOFT, DOG_STUCK)
-                                   : DOG_GOOD;
+        opt->wd_kind[i] = hf_rng_permille(r, 80)
+                              ? (uint8_t)ONE_OF(r, DOG_ABSENT, DOG_BUSY, DOG_SOFT, DOG_STUCK)
+                              : DOG_GOOD;
         if (opt->has_liar && hf_rng_permille(r, 200))
             opt->wd_kind[i] = DOG_DEAF;
         if (hf_rng_permille(r, 50))

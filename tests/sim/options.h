@@ -44,14 +44,14 @@ struct sim_options {
     uint32_t journal_lag; /* newest records a crash may lose */
     bool has_liar;        /* a marked limit: lying BMC or a wrong confirm may occur */
     bool has_watchdog;
-    hf_nodes wd_none;      /* nodes whose section says `watchdog: no` */
-    hf_nodes wd_nowayout;  /* a device that cannot be stopped once it runs */
+    hf_nodes wd_none;     /* nodes whose section says `watchdog: no` */
+    hf_nodes wd_nowayout; /* a device that cannot be stopped once it runs */
     uint32_t wd_timeout_ms, lease_ms;
-    uint32_t wd_round_ms;           /* the driver knows multiples of this only */
-    int32_t wd_ppm[HF_NODES_MAX];   /* the devices' own clocks */
-    uint8_t wd_kind[HF_NODES_MAX];  /* enum dog_kind */
-    uint8_t fast_node;              /* whose clock runs away; 0xff = nobody's */
-    bool has_stranger;              /* another process in the group, under a node's name */
+    uint32_t wd_round_ms;          /* the driver knows multiples of this only */
+    int32_t wd_ppm[HF_NODES_MAX];  /* the devices' own clocks */
+    uint8_t wd_kind[HF_NODES_MAX]; /* enum dog_kind */
+    uint8_t fast_node;             /* whose clock runs away; 0xff = nobody's */
+    bool has_stranger;             /* another process in the group, under a node's name */
 };
 
 void options_draw(struct sim_options *opt, uint64_t seed);

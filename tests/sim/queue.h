@@ -15,14 +15,14 @@ enum sim_kind {
     SIM_PATHS,    /* paths_deadline() of a daemon */
     SIM_TICKS_END,
     SIM_TOKEN = SIM_TICKS_END, /* the token goes round a ring: waiting messages get their place */
-    SIM_RECEIVE,    /* a corosync receives entries of its ring up to `b` */
-    SIM_CLIENT,     /* a daemon reads what its corosync has for it */
-    SIM_REFORM,     /* totem gathers */
-    SIM_CONNECT,    /* a daemon tries to reach corosync */
-    SIM_REPORT,     /* the oldest record of an agent reaches its daemon */
-    SIM_TIMER,      /* an engine timer of a node's shell */
-    SIM_FENCE,      /* a fence run of a node ends */
-    SIM_POWER_OFF,  /* a BMC cuts its host */
+    SIM_RECEIVE,               /* a corosync receives entries of its ring up to `b` */
+    SIM_CLIENT,                /* a daemon reads what its corosync has for it */
+    SIM_REFORM,                /* totem gathers */
+    SIM_CONNECT,               /* a daemon tries to reach corosync */
+    SIM_REPORT,                /* the oldest record of an agent reaches its daemon */
+    SIM_TIMER,                 /* an engine timer of a node's shell */
+    SIM_FENCE,                 /* a fence run of a node ends */
+    SIM_POWER_OFF,             /* a BMC cuts its host */
     SIM_POWER_ON,
     SIM_VM_CREATED, /* libvirt ends a create */
     SIM_VM_DEADLINE,
@@ -42,7 +42,7 @@ enum sim_kind {
     SIM_SELF_STOP, /* a VM agent ends every VM */
     SIM_STRANGER,  /* a forged group member speaks */
     SIM_HAND,      /* what people and packages do some time after an order */
-    SIM_ASK, /* a daemon asks its VM agent, as it does every few seconds */
+    SIM_ASK,       /* a daemon asks its VM agent, as it does every few seconds */
     SIM_LIBVIRT_UP,
     SIM_HOST_UP,
     SIM_FAULT,  /* the next drawn fault */

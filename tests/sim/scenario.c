@@ -258,6 +258,9 @@ static bool do_order(struct scenario *c, const struct line *l, bool *is_known)
         {"disarm", HF_ORDER_DISARM, false, false},
         {"fence", HF_ORDER_FENCE, false, true},
         {"confirm", HF_ORDER_CONFIRM, false, true},
+        {"hold", HF_ORDER_HOLD, false, true},
+        {"leave", HF_ORDER_LEAVE, false, true},
+        {"switch-on", HF_ORDER_POWER_ON, false, true},
     };
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         int at = 2;
@@ -267,7 +270,10 @@ static bool do_order(struct scenario *c, const struct line *l, bool *is_known)
         hf_vm_uid uid = orders[i].has_vm && l->words > at ? vm_named(c->sim, l->word[at++]) : 0;
         hf_node node =
             orders[i].has_node && l->words > at ? node_named(c, l->word[at++]) : HF_NO_NODE;
-        return (!orders[i].has_vm || uid != 0) && give(c, orders[i].type, node, uid, 0);
+        uint64_t ms = 0;
+        if (orders[i].type == HF_ORDER_HOLD && (l->words <= at || !hf_str_to_ms(l->word[at], &ms)))
+            return false;
+        return (!orders[i].has_vm || uid != 0) && give(c, orders[i].type, node, uid, (uint32_t)ms);
     }
     *is_known = false;
     return false;
@@ -328,7 +334,9 @@ static bool do_host(struct scenario *c, const struct line *l, hf_node n)
     } else if (strcmp(what, "freeze") == 0) {
         totem_pause(s, n);
         node_daemon_pause(s, n);
+        dog_pause(s, n);
     } else if (strcmp(what, "thaw") == 0) {
+        dog_resume(s, n);
         node_daemon_resume(s, n);
         totem_resume(s, n);
     } else if (strcmp(what, "agent-dies") == 0) {
@@ -347,6 +355,36 @@ static bool do_host(struct scenario *c, const struct line *l, hf_node n)
         for (unsigned i = 0; i < HF_FENCE_LEVELS_MAX; i++)
             if (l->words < 5 || l->word[4][0] - '0' == (int)i)
                 s->world.host[n.ix].bmc[i] = (enum bmc_mood)m;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool do_dog(struct scenario *c, const struct line *l, hf_node n)
+{
+    static const char *const kinds[] = {"good", "deaf", "absent", "busy", "soft", "stuck"};
+    struct host *h = &c->sim->world.host[n.ix];
+    const char *what = l->word[1];
+    hf_node other = l->words > 3 ? node_named(c, l->word[3]) : HF_NO_NODE;
+    if (strcmp(what, "feeder-dies") == 0) {
+        h->feeder_fails = true;
+        dog_kill(c->sim, n, SIM_MS(1));
+    } else if (strcmp(what, "feeder-back") == 0) {
+        h->feeder_fails = false;
+        dog_start(c->sim, n);
+    } else if (strcmp(what, "watchdog") == 0 && l->words > 3) {
+        int kind = mood(l->word[3], kinds, 6);
+        if (kind < 0)
+            return false;
+        h->dog.kind = (uint8_t)kind;
+    } else if (strcmp(what, "swap-devices") == 0 && hf_node_is(other)) {
+        struct host *o = &c->sim->world.host[other.ix];
+        for (unsigned i = 0; i < HF_FENCE_LEVELS_MAX; i++) {
+            uint8_t was = h->wired[i];
+            h->wired[i] = o->wired[i];
+            o->wired[i] = was;
+        }
     } else {
         return false;
     }
@@ -415,7 +453,7 @@ static bool do_step(struct scenario *c, struct line *l)
     if (strncmp(l->word[1], "vm-", 3) == 0)
         return do_vm(c, l);
     hf_node n = l->words > 2 ? node_named(c, l->word[2]) : HF_NO_NODE;
-    return hf_node_is(n) && (do_host(c, l, n) || do_daemon(c, l, n));
+    return hf_node_is(n) && (do_host(c, l, n) || do_dog(c, l, n) || do_daemon(c, l, n));
 }
 
 void scenario_step(struct sim *s, uint16_t index)

@@ -76,6 +76,39 @@ void sim_close(struct sim *s)
     queue_close(&s->queue);
 }
 
+/* What the run has in store: faults, people, scenarios, the judge's look. */
+static void dispatch_plan(struct sim *s, const struct sim_event *ev)
+{
+    hf_node n = sim_node_at(ev->node);
+    switch (ev->kind) {
+    case SIM_FAULT:
+        faults_next(s);
+        return;
+    case SIM_MOMENT:
+        faults_moment(s, (enum fault)ev->a, n);
+        return;
+    case SIM_UNDO:
+        faults_undo(s, ev->a);
+        return;
+    case SIM_STRANGER:
+        totem_stranger_speaks(s, n, ev->gen);
+        return;
+    case SIM_HAND:
+        faults_hand(s, n, ev->a, ev->gen);
+        return;
+    case SIM_STEP:
+        scenario_step(s, ev->a);
+        return;
+    case SIM_MINUTE:
+        checker_minute(s);
+        s->events_minute = 0;
+        queue_push(&s->queue, (struct sim_event){.at = s->now + SIM_MS(60000), .kind = SIM_MINUTE});
+        return;
+    default:
+        return;
+    }
+}
+
 static void dispatch(struct sim *s, const struct sim_event *ev)
 {
     hf_node n = sim_node_at(ev->node);
@@ -130,27 +163,13 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
             totem_resume(s, n);
         return;
     case SIM_FAULT:
-        faults_next(s);
-        return;
     case SIM_MOMENT:
-        faults_moment(s, (enum fault)ev->a, n);
-        return;
     case SIM_UNDO:
-        faults_undo(s, ev->a);
-        return;
     case SIM_STRANGER:
-        totem_stranger_speaks(s, n, ev->gen);
-        return;
     case SIM_HAND:
-        faults_hand(s, n, ev->a, ev->gen);
-        return;
     case SIM_STEP:
-        scenario_step(s, ev->a);
-        return;
     case SIM_MINUTE:
-        checker_minute(s);
-        s->events_minute = 0;
-        queue_push(&s->queue, (struct sim_event){.at = s->now + SIM_MS(60000), .kind = SIM_MINUTE});
+        dispatch_plan(s, ev);
         return;
     case SIM_KINDS:
         return;

@@ -96,7 +96,8 @@ static inline bool sim_is_majority(const struct sim *s, hf_nodes set)
 {
     return 2 * hf_nodes_count(set) > s->opt.nodes;
 }
-/* One node at most has a clock that runs away or jumps: with two, a majority of three can be wrong. */
+/* One node at most has a clock that runs away or jumps: with two, a majority of three can be wrong.
+ */
 static inline hf_node sim_odd_node(const struct sim *s)
 {
     uint8_t n = s->opt.fast_node != 0xff ? s->opt.fast_node : (uint8_t)(s->opt.seed % s->opt.nodes);

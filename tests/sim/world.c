@@ -139,11 +139,10 @@ static void fence_run(struct sim *s, hf_node target, hf_node wired, int64_t run,
         s->shows_limit = true; /* swapped since the last test: nobody can know */
         SAY(s, wired.ix, "is what the devices of node %u really switch", target.ix);
     }
-    queue_push(&s->queue,
-               (struct sim_event){.at = s->now + run / 2,
-                                  .kind = power_on ? SIM_POWER_ON : SIM_POWER_OFF,
-                                  .node = wired.ix,
-                                  .gen = h->gen});
+    queue_push(&s->queue, (struct sim_event){.at = s->now + run / 2,
+                                             .kind = power_on ? SIM_POWER_ON : SIM_POWER_OFF,
+                                             .node = wired.ix,
+                                             .gen = h->gen});
 }
 
 void world_fence(struct sim *s, hf_node actor, hf_node target, uint8_t level, uint32_t slot,
@@ -326,8 +325,9 @@ static void run(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_no)
 
 void world_vm_end(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how)
 {
-    static const char *const words[] = {"crashes", "shuts itself down", "is destroyed by hand",
-                                        "is stopped", "loses power", "is ended by its own host"};
+    static const char *const words[] = {
+        "crashes",    "shuts itself down", "is destroyed by hand",
+        "is stopped", "loses power",       "is ended by its own host"};
     struct vm_process *p = &s->world.host[n.ix].vm[uid];
     if (!p->is_running || p->is_stuck)
         return;

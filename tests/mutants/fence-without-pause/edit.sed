@@ -1,1 +1,1 @@
-s/^    if (node->level == 0)$/    if (false)/
+s/^    if (node->level <= last)$/    if (false)/

@@ -1,0 +1,1 @@
+s/if (node->level <= last)/if (node->level == 0)/
