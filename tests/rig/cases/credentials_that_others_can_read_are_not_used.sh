@@ -11,4 +11,3 @@ note "recovered within $(since_t0)"
 ran n2 'ipmitool' && fail "n2 has used it"
 ran n3 'chassis power off' || fail "it was not n3 that fenced"
 rig exec n2 chmod 600 /etc/holdfast/fence.d/bmc.cred
-hf n2 fence test n2 >/dev/null || fail "the test of n2 still fails: $(hf n2 fence test n2)"
