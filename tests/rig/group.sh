@@ -209,6 +209,10 @@ group_clear() {
 		hf "$n" drain "$why" >/dev/null
 		hf "$n" undrain "$why" >/dev/null
 	done
+	# a path that was bad is tried again within a minute by itself
+	for why in $(st "$n" '.nodes[] | select(any(.fence_paths[]; .path != "ok")) | .name'); do
+		[[ -z $GROUP_ARMS ]] || hf "$(any_node "$why")" fence test "$why" >/dev/null || { echo "$why could not be fenced"; return 1; }
+	done
 	[[ -z $(rig qemus) ]] || { echo "left over: $(rig qemus | xargs)"; return 1; }
 }
 
