@@ -480,6 +480,30 @@ static void say_step(struct sim *s, hf_node n, const struct hf_event *ev,
         say_change(s, n, ev, &out->changes[i]);
 }
 
+static void learn_once(struct sim *s, const struct engine *e, uint64_t seq)
+{
+    struct checker_step *step = &s->check.step[seq % CHECKER_STEPS];
+    if (step->is_learned)
+        return;
+    step->is_learned = true;
+    s->check.order_steps++;
+    learn_order(s, e, step);
+}
+
+/* Orders that one node had applied and a majority got with its state: in their order. What nobody
+ * alive holds is of a history that is gone. */
+static void learn_taken_over(struct sim *s, const struct engine *e)
+{
+    uint64_t last = engine_seq(e);
+    uint64_t first = last > CHECKER_STEPS ? last - CHECKER_STEPS + 1 : 1;
+    for (uint64_t seq = first; seq <= last; seq++) {
+        const struct checker_step *step = &s->check.step[seq % CHECKER_STEPS];
+        if (step->seq == seq && step->is_order && !step->is_learned && step->holds != 0 &&
+            sim_is_majority(s, step->did))
+            learn_once(s, e, seq);
+    }
+}
+
 void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const struct hf_event *ev,
                      const struct engine_out *out)
 {
@@ -513,10 +537,8 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
     if (ev->type == HF_EV_DONE)
         learn_end(s, ev, out->applied);
     const struct checker_step *step = &s->check.step[ev->seq % CHECKER_STEPS];
-    if (is_agreed && step->is_order) {
-        s->check.order_steps++;
-        learn_order(s, e, step);
-    }
+    if (is_agreed && step->is_order)
+        learn_once(s, e, ev->seq);
     if (is_torn) {
         s->check.last_cold = s->now;
         relearn(s, e);
@@ -533,6 +555,7 @@ void checker_replaced(struct sim *s, hf_node n, const struct engine *e)
     for (unsigned i = 0; i < CHECKER_STEPS; i++)
         if (s->check.step[i].seq != 0 && s->check.step[i].seq <= seq)
             s->check.step[i].did |= hf_bit(n);
+    learn_taken_over(s, e);
     for (unsigned i = 0; i < s->opt.nodes; i++)
         s->check.node_state[n.ix][i] = (uint8_t)engine_node(e, sim_node_at(i)).state;
     for (unsigned i = 0; i < HF_VMS_MAX; i++)

@@ -23,6 +23,7 @@ struct checker_step {
     hf_nodes did;              /* who has ever applied it */
     hf_nodes holds;            /* whose present state stems from it */
     bool is_order;             /* an operator's, taken; the checker learns it when a majority has */
+    bool is_learned; /* it has */
     bool wants_run;
     uint8_t order;
     hf_node node;
