@@ -64,13 +64,13 @@ def main():
     print("how often a live node was lost (by a quorate node: it would be fenced) + rings formed anew with the")
     print("same members, each in so many minutes")
     names = ["token/consensus", "first told", "last told", "undisturbed"] + CONDITIONS
-    print("  %-17s" % names[0] + "".join("%-20s" % n for n in names[1:]))
+    print("  %-17s" % names[0] + "".join("%-24s" % n for n in names[1:]))
     speed, clean, missing = {}, [], []
     for pair in pairs:
         good = [r for r in runs if r["part"] == "cut" and r["pair"] == pair and r.get("ok")]
         first, last = [r["first_ms"] for r in good], [r["last_ms"] for r in good]
         found = {c: watched(runs, pair, c) for c in ["control"] + CONDITIONS}
-        print("  %-17s" % pair + "".join("%-20s" % x for x in [cell(first), cell(last)]
+        print("  %-17s" % pair + "".join("%-24s" % x for x in [cell(first), cell(last)]
                                          + [changes(found[c]) for c in ["control"] + CONDITIONS]))
         if good:
             speed[pair] = statistics.median(first)
