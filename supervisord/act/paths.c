@@ -127,11 +127,23 @@ static bool next_asked(struct paths *p, hf_time now)
     return true;
 }
 
+static bool is_fencing(const struct engine *e)
+{
+    for (uint8_t n = 0; n < engine_group(e).group->nodes_count; n++)
+        if (engine_node(e, (hf_node){n}).state == HF_NODE_FENCING)
+            return true;
+    return false;
+}
+
 static void next_due(struct paths *p, const struct engine *e, hf_time now)
 {
     const struct hf_group *group = engine_group(e).group;
     hf_time next = hf_time_add_ms(now, PATHS_EVERY_MS);
 
+    if (is_fencing(e)) {
+        p->next_at = hf_time_add_ms(now, PATHS_SETTLE_MS);
+        return;
+    }
     for (uint8_t n = 0; n < group->nodes_count; n++) {
         for (uint8_t l = 0; l < group->nodes[n].fence_levels; l++) {
             struct paths_slot *slot = &p->slot[n][l];
@@ -187,13 +199,27 @@ void paths_runner(struct paths *p, bool is_connected, hf_time now)
     p->next_at = now;
 }
 
-/* After a synchronisation somebody else may be the tester: what is due and ours is tried at once,
- * so that a group that was just formed knows its paths before it is armed. */
+static bool all_are_known(const struct engine *e)
+{
+    const struct hf_group *group = engine_group(e).group;
+
+    for (uint8_t n = 0; n < group->nodes_count; n++)
+        for (uint8_t l = 0; l < group->nodes[n].fence_levels; l++)
+            if (engine_node(e, (hf_node){n}).path[l] == HF_PATH_UNKNOWN)
+                return false;
+    return true;
+}
+
+/* After a synchronisation somebody else may be the tester. A group that was just formed tries its
+ * paths at once, so that it knows them before it is armed; one that has lost a node has something
+ * better to do first. */
 void paths_group(struct paths *p, bool is_synced, hf_time now)
 {
     p->is_synced = is_synced;
     if (is_synced)
-        p->next_at = now;
+        p->next_at = state(p) != NULL && all_are_known(state(p))
+                         ? hf_time_add_ms(now, PATHS_SETTLE_MS)
+                         : now;
 }
 
 enum hf_code paths_test(struct paths *p, hf_node target, uint8_t level, uint64_t cookie,

@@ -17,6 +17,7 @@ enum {
     PATHS_EVERY_MS = 60000,    /* a password that was changed is found out within a minute */
     PATHS_DEADLINE_MS = 30000, /* an unreachable BMC alone costs fence_ipmilan 20 s */
     PATHS_PAUSE_MS = 200,      /* between two tests: they cost processor time */
+    PATHS_SETTLE_MS = 5000,    /* after a change of the group: a failover has all of the machine */
     PATHS_ASKED_MAX = 16,      /* operators' tests that wait */
 };
 
