@@ -509,8 +509,11 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
 {
     const struct hf_group_view group = engine_group(e);
     const struct checker_step *known = &s->check.step[ev->seq % CHECKER_STEPS];
-    bool is_first = ev->seq > s->check.max_seq || known->seq != ev->seq || known->holds == 0 ||
-                    known->epoch != group.epoch || !hf_view_same(known->view, group.view);
+    bool is_same_place = known->seq == ev->seq && known->epoch == group.epoch &&
+                         hf_view_same(known->view, group.view);
+    /* Whose holders are gone may come anew; or a replica that was paused reads it late. */
+    bool is_anew = known->holds == 0 && !has_left(s, n, group.view);
+    bool is_first = ev->seq > s->check.max_seq || !is_same_place || is_anew;
     /* Another history than the one that had come further, or one that may have forgotten steps. */
     bool is_torn = ev->type == HF_EV_MEMBERS && is_first &&
                    (ev->u.members.cold || ev->seq <= s->check.max_seq);
@@ -525,14 +528,14 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
     for (uint32_t i = 0; i < out->changes_count; i++) {
         check_change(s, n, &out->changes[i]);
         if (is_first)
-            checker_node_change(s, ev, &out->changes[i]);
+            checker_node_change(s, e, ev, &out->changes[i]);
     }
     if (ev->type == HF_EV_MEMBERS && is_first)
         checker_members(s, ev);
     if (ev->type == HF_EV_ATTEST && out->applied)
         checker_attested(s, ev);
     learn_by_hand(s, ev);
-    if (ev->type == HF_EV_DONE && out->applied && ev->u.done.outcome == HF_OUT_DONE)
+    if (is_first && ev->type == HF_EV_DONE && out->applied && ev->u.done.outcome == HF_OUT_DONE)
         learn_proof(s, ev);
     if (ev->type == HF_EV_DONE)
         learn_end(s, ev, out->applied);
@@ -729,9 +732,6 @@ static bool is_excused(struct sim *s, hf_vm_uid uid, hf_nodes core, const struct
          * than the limit, because a crash just before a person's start may be told just after it.
          */
         return v->crashes + v->late_ends >= v->def.restarts_max;
-    if (view.state ==
-        HF_VM_STOPPED) /* sent, cut off with its daemon, and applied when it came back */
-        return v->stop_asked_last && view.desire == HF_WANT_STOPPED;
     if (view.state != HF_VM_UNPLACEABLE)
         return false;
     for (unsigned n = 0; n < s->opt.nodes; n++)

@@ -23,7 +23,7 @@ struct checker_step {
     hf_nodes did;              /* who has ever applied it */
     hf_nodes holds;            /* whose present state stems from it */
     bool is_order;             /* an operator's, taken; the checker learns it when a majority has */
-    bool is_learned; /* it has */
+    bool is_learned;           /* it has */
     bool wants_run;
     uint8_t order;
     hf_node node;
@@ -44,7 +44,6 @@ struct checker_vm {
     uint32_t bad_starts; /* ordered starts since it was stable or an order */
     int64_t started_at;
     uint32_t crashes;
-    bool stop_asked_last; /* the last start or stop that a daemon took from a person was a stop */
     struct hf_token end_token;   /* of the stop order that ended it, until the group has heard so */
     uint32_t late_ends;          /* ends by a stop whose result came too late to count */
     struct hf_token start_token; /* of a start that went well, until the group has heard so */
@@ -117,7 +116,8 @@ void checker_replaced(struct sim *s, hf_node n, const struct engine *e);
 void checker_phase(struct sim *s, hf_node n, enum replica_phase now);
 void checker_effect(struct sim *s, hf_node n, const struct hf_effect *fx);
 /* Of a node, at the first replica that steps there. */
-void checker_node_change(struct sim *s, const struct hf_event *ev, const struct hf_change *c);
+void checker_node_change(struct sim *s, const struct engine *e, const struct hf_event *ev,
+                         const struct hf_change *c);
 void checker_members(struct sim *s, const struct hf_event *ev);
 /* A history ends before its newest step. */
 void checker_forgets(struct sim *s, const struct hf_event *ev);

@@ -20,17 +20,20 @@ static bool is_proof(enum hf_reason why)
            why == HF_WHY_PROOF_OPERATOR || why == HF_WHY_PROOF_REJOIN;
 }
 
-static void check_proof(struct sim *s, const struct hf_change *c)
+/* The boot that this replica means: a newer one that took part only where nobody else heard of it
+ * is not in its history. */
+static void check_proof(struct sim *s, const struct engine *e, const struct hf_change *c)
 {
     const struct host *h = &s->world.host[c->ix];
-    const struct checker_fence *f = &s->check.fence[c->ix];
-    if (!is_proof(c->why) || f->boot == 0)
+    const struct hf_boot meant = engine_node(e, sim_node_at(c->ix)).boot;
+    uint32_t boot = boot_number(&meant);
+    if (!is_proof(c->why) || boot == 0)
         return;
     s->check.proofs[c->why == HF_WHY_PROOF_FENCE      ? HF_PROOF_FENCE
                     : c->why == HF_WHY_PROOF_WATCHDOG ? HF_PROOF_WATCHDOG
                     : c->why == HF_WHY_PROOF_OPERATOR ? HF_PROOF_OPERATOR
                                                       : HF_PROOF_REJOIN]++;
-    if (!h->is_on || h->boots != f->boot || c->why == HF_WHY_PROOF_REJOIN)
+    if (!h->is_on || h->boots != boot || c->why == HF_WHY_PROOF_REJOIN)
         return;
     if (c->why == HF_WHY_PROOF_WATCHDOG && h->dog.kind == DOG_DEAF)
         s->shows_limit = true; /* a device that takes every ping and does nothing */
@@ -108,7 +111,8 @@ static void learn_path(struct sim *s, const struct hf_event *ev, const struct hf
         f->wrong_seq[level] = ev->seq;
 }
 
-void checker_node_change(struct sim *s, const struct hf_event *ev, const struct hf_change *c)
+void checker_node_change(struct sim *s, const struct engine *e, const struct hf_event *ev,
+                         const struct hf_change *c)
 {
     bool is_order = ev->type == HF_EV_ORDER && ev->u.order.type == HF_ORDER_FENCE;
     struct checker_fence *f;
@@ -116,7 +120,7 @@ void checker_node_change(struct sim *s, const struct hf_event *ev, const struct 
         return;
     f = &s->check.fence[c->ix];
     if (c->now == HF_NODE_DEAD && c->was != HF_NODE_DEAD)
-        check_proof(s, c);
+        check_proof(s, e, c);
     if (c->now == HF_NODE_FENCING && c->was != HF_NODE_FENCING && !f->ordered && !is_order)
         check_storm(s, sim_node_at(c->ix));
     if (c->why == HF_WHY_PATH_OK || c->why == HF_WHY_PATH_FAILED)

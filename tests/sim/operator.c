@@ -128,8 +128,5 @@ void faults_operator(struct sim *s)
             faults_count(s, FAULT_O7);
     }
     SAY(s, -1, "operator: order %d node %u vm %u", (int)kind, n.ix, ev.u.order.uid);
-    bool is_taken = operator_gives(s, &ev);
-    if (is_taken && ev.u.order.uid < SIM_VMS_MAX &&
-        (kind == HF_ORDER_VM_START || kind == HF_ORDER_VM_STOP))
-        s->check.vm[ev.u.order.uid].stop_asked_last = kind == HF_ORDER_VM_STOP;
+    operator_gives(s, &ev);
 }
