@@ -66,7 +66,7 @@ static void fill_members_event(struct replica *r)
     ev->u.members.view = r->view;
     ev->u.members.epoch = r->epoch;
     ev->u.members.lineage = r->lineage;
-    ev->u.members.cold = r->is_cold;
+    ev->u.members.cold = r->is_cold && !r->is_forming; /* before a first view nobody did anything */
     for (size_t i = 0; i < group->nodes_count; i++)
         ev->u.members.node[i].in_ring = replica_ring_has(r, group->nodes[i].nodeid);
     for (uint32_t i = 0; i < r->members_count; i++) {

@@ -296,7 +296,8 @@ void host_members(struct step *s, const struct hf_event *ev)
         e->lineage = ev->u.members.lineage;
     e->present = present;
     step_note_group(s, is_first ? HF_WHY_FORMED : HF_WHY_VIEW, (uint32_t)e->epoch);
-    bool is_cold = ev->u.members.cold && !is_first;
+    bool is_cold = ev->u.members.cold; /* also of a state that has never seen a view: its disk has
+                                        * forgotten the group's first steps */
     if (is_cold) {
         step_note_group(s, HF_WHY_COLD_START, 0);
         timer_arm(s, &e->startup, FOR_STARTUP, e->group.policy.startup_grace_ms);

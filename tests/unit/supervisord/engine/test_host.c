@@ -232,6 +232,23 @@ START_TEST(one_who_beats_after_his_proof_is_told_of)
 }
 END_TEST
 
+START_TEST(a_disk_that_knows_no_view_has_forgotten_the_first_ones)
+{
+    struct hf_group g = a_group(3);
+    struct hf_err err;
+    memset(&t, 0, sizeof t);
+    ck_assert_int_eq(engine_init(&t.e, &g, &err), HF_OK);
+    boots(0, 1);
+    boots(1, 1);
+    members(true);
+    ck_node(2, HF_NODE_LOST);
+    ready(0);
+    ready(1);
+    hf_vm_uid uid = add(a_vm("a"), true);
+    ck_state(uid, HF_VM_WAITING); /* the third may run it by a start that was forgotten */
+}
+END_TEST
+
 HF_TEST_MAIN("engine/host",
              HF_LOOP(every_pair_of_state_and_event_is_decided, 0, HF_NODE_STATES *HF_NODE_EVENTS),
              HF_CASE(a_node_is_a_member_only_after_a_complete_inventory),
@@ -243,6 +260,6 @@ HF_TEST_MAIN("engine/host",
              HF_CASE(a_cold_start_with_everybody_back_starts_what_ran),
              HF_CASE(a_cold_start_believes_nothing_but_inventories_and_proofs),
              HF_CASE(a_mute_daemon_gets_its_grace_and_is_forgiven),
-             HF_CASE(nobody_is_witness_to_his_own_silence),
-             HF_CASE(who_greets_is_silent_no_more),
-             HF_CASE(one_who_beats_after_his_proof_is_told_of))
+             HF_CASE(nobody_is_witness_to_his_own_silence), HF_CASE(who_greets_is_silent_no_more),
+             HF_CASE(one_who_beats_after_his_proof_is_told_of),
+             HF_CASE(a_disk_that_knows_no_view_has_forgotten_the_first_ones))
