@@ -440,7 +440,7 @@ static void relearn(struct sim *s, const struct engine *e)
     }
 }
 
-/* The group learns that a fence run ended well. */
+/* The group (a majority) has learnt that a fence run ended well. */
 static void learn_proof(struct sim *s, const struct hf_event *ev)
 {
     for (unsigned n = 0; n < s->opt.nodes; n++) {
@@ -535,11 +535,13 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
     if (ev->type == HF_EV_ATTEST && out->applied)
         checker_attested(s, ev);
     learn_by_hand(s, ev);
-    if (is_first && ev->type == HF_EV_DONE && out->applied && ev->u.done.outcome == HF_OUT_DONE)
+    const struct checker_step *step = &s->check.step[ev->seq % CHECKER_STEPS];
+    /* What a minority alone has read is nobody's once it is cut off. */
+    if (ev->type == HF_EV_DONE && out->applied && ev->u.done.outcome == HF_OUT_DONE &&
+        step->seq == ev->seq && sim_is_majority(s, step->did))
         learn_proof(s, ev);
     if (ev->type == HF_EV_DONE)
         learn_end(s, ev, out->applied);
-    const struct checker_step *step = &s->check.step[ev->seq % CHECKER_STEPS];
     if (is_agreed && step->is_order)
         learn_once(s, e, ev->seq);
     if (is_torn) {
