@@ -1,1 +1,0 @@
-s/if (now.is_held \&\& node->hold_ms == 0)/if (false)/

@@ -1,1 +1,0 @@
-s/if (node->level <= last)/if (node->level == 0)/
