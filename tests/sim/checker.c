@@ -445,8 +445,10 @@ static void learn_proof(struct sim *s, const struct hf_event *ev)
 {
     for (unsigned n = 0; n < s->opt.nodes; n++) {
         struct checker_fence *f = &s->check.fence[n];
-        if (!hf_token_same(f->token, ev->u.done.effect) || s->world.host[n].is_on)
+        if (!hf_token_same(f->token, ev->u.done.effect) || s->world.host[n].is_on ||
+            hf_token_same(f->proved, f->token))
             continue;
+        f->proved = f->token;
         f->is_proved = true;
         f->proved_at = s->now;
     }

@@ -54,8 +54,9 @@ struct checker_fence {
     struct hf_token token; /* newest that was performed */
     int64_t at;
     uint32_t count;
-    uint32_t quick; /* attempts in a row without a pause */
-    bool is_proved; /* the group knows that a run ended well; it has not been on since */
+    uint32_t quick;         /* attempts in a row without a pause */
+    struct hf_token proved; /* the run that was last learnt of: a late reader tells nothing new */
+    bool is_proved;         /* the group knows that a run ended well; it has not been on since */
     int64_t proved_at;
     bool ordered;          /* an operator wants it */
     int64_t excused_until; /* a stop there could not be proved */
