@@ -16,6 +16,18 @@ static hf_node self(const struct lease *l, const struct engine *e)
     return e == NULL ? HF_NO_NODE : engine_node_by_id(e, l->own_nodeid);
 }
 
+/* The group's view of this node. False: there is no state, or it does not know us. */
+static bool look(const struct lease *l, struct hf_node_view *node)
+{
+    const struct engine *e = l->ports.engine(l->ports.user);
+    hf_node own = self(l, e);
+
+    if (!hf_node_is(own))
+        return false;
+    *node = engine_node(e, own);
+    return true;
+}
+
 static bool is_armed(const struct lease *l)
 {
     return l->feeder.kind == HF_REPORT_WATCHDOG && l->feeder.u.watchdog.state == HF_WD_ARMED;
@@ -32,11 +44,9 @@ static bool is_wanted(const struct lease *l)
 /* Armed last: a full member with a fit link and the group's configuration. */
 static bool may_arm(const struct lease *l)
 {
-    const struct engine *e = l->ports.engine(l->ports.user);
-    hf_node own = self(l, e);
+    struct hf_node_view node;
 
-    return l->is_synced && l->is_fit && hf_node_is(own) &&
-           engine_node(e, own).state == HF_NODE_MEMBER;
+    return l->is_synced && l->is_fit && look(l, &node) && node.state == HF_NODE_MEMBER;
 }
 
 /* ---- to the feeder ---- */
@@ -45,13 +55,11 @@ static bool may_arm(const struct lease *l)
  * followed by one that keeps to no longer lease. */
 static uint32_t lease_ms(const struct lease *l)
 {
-    const struct engine *e = l->ports.engine(l->ports.user);
-    hf_node own = self(l, e);
-    uint32_t attested = 0;
+    struct hf_node_view node;
+    bool is_attested = look(l, &node) && node.watchdog.state == HF_WD_ARMED;
 
-    if (hf_node_is(own) && engine_node(e, own).watchdog.state == HF_WD_ARMED)
-        attested = engine_node(e, own).watchdog.lease_ms;
-    return attested != 0 && attested < l->conf.lease_ms ? attested : l->conf.lease_ms;
+    return is_attested && node.watchdog.lease_ms < l->conf.lease_ms ? node.watchdog.lease_ms
+                                                                    : l->conf.lease_ms;
 }
 
 /* May others count on our watchdog, though our feeder has none open? Then it died with it open, and
@@ -59,14 +67,9 @@ static uint32_t lease_ms(const struct lease *l)
  * the others may have taken what we told last and we not seen it. */
 static bool may_count(const struct lease *l)
 {
-    const struct engine *e = l->ports.engine(l->ports.user);
-    hf_node own = self(l, e);
     struct hf_node_view node;
 
-    if (!l->is_synced || !hf_node_is(own))
-        return true;
-    node = engine_node(e, own);
-    if (node.watchdog.state == HF_WD_ARMED)
+    if (!l->is_synced || !look(l, &node) || node.watchdog.state == HF_WD_ARMED)
         return true;
     if (hf_token_is(node.watchdog.disarm))
         return !hf_token_same(node.watchdog.disarm, l->disarmed);
@@ -144,15 +147,12 @@ static bool is_same(const struct hf_event *a, const struct hf_event *b)
  * attested nothing new: what it armed goes on running towards its end. */
 static void attest(struct lease *l, hf_time now)
 {
-    const struct engine *e = l->ports.engine(l->ports.user);
-    hf_node own = self(l, e);
     struct hf_node_view node;
     struct hf_event ev;
     struct hf_err err;
 
-    if (!l->is_synced || !l->has_feeder || l->feeder.kind != HF_REPORT_WATCHDOG || !hf_node_is(own))
+    if (!l->is_synced || !l->has_feeder || l->feeder.kind != HF_REPORT_WATCHDOG || !look(l, &node))
         return;
-    node = engine_node(e, own);
     attestation(l, &node, &ev);
     if (is_known(&node, &ev))
         return;

@@ -108,13 +108,20 @@ static bool is_needed(const struct engine *e, uint8_t n)
     return is_away && is_needed_by_vm(e, n);
 }
 
-/* The attempt's executor: the lowest able node first, the next one after a failure. */
-hf_node fence_executor(const struct engine *e, uint8_t target)
+/* Who could be told to fence it. */
+hf_nodes fence_able(const struct engine *e, uint8_t target)
 {
     hf_nodes able = 0;
     FOR_EACH_NODE (e, n)
         if (n != target && e->nodes[n].is_present && host_is_able(e, (hf_node){n}))
             able |= bit_of(n);
+    return able;
+}
+
+/* The attempt's executor: the lowest able node first, the next one after a failure. */
+hf_node fence_executor(const struct engine *e, uint8_t target)
+{
+    hf_nodes able = fence_able(e, target);
     unsigned count = hf_nodes_count(able);
     for (unsigned skip = count ? e->nodes[target].attempts % count : 0; skip > 0; skip--)
         able &= (hf_nodes)(able - 1);

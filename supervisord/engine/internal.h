@@ -239,6 +239,7 @@ void fence_sentence(struct step *s, uint8_t n, enum sentence sentence);
 bool fence_keeps_quorum(const struct engine *e, uint8_t target);
 void fence_timer(struct step *s, uint8_t n, enum purpose purpose);
 bool fence_has_usable_level(const struct engine *e, uint8_t n);
+hf_nodes fence_able(const struct engine *e, uint8_t target);
 hf_node fence_executor(const struct engine *e, uint8_t target);
 void fence_storm_over(struct engine *e);
 enum hf_reason fence_power_on(struct step *s, uint8_t n); /* HF_WHY_NONE: ordered */

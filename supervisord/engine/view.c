@@ -181,10 +181,7 @@ static bool node_has(const struct node *n, struct hf_token token)
 hf_node engine_path_tester(const struct engine *e, hf_node target)
 {
     HF_ASSERT(target.ix < e->group.nodes_count);
-    FOR_EACH_NODE (e, n)
-        if (n != target.ix && e->nodes[n].is_present && host_is_able(e, (hf_node){n}))
-            return (hf_node){n};
-    return HF_NO_NODE;
+    return hf_nodes_first(fence_able(e, target.ix));
 }
 
 bool engine_is_live(const struct engine *e, struct hf_token token)
