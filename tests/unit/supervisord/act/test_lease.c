@@ -239,11 +239,7 @@ END_TEST
 START_TEST(a_hold_reaches_the_feeder_once_and_ends_with_its_order)
 {
     armed();
-    struct hf_event ev = {.from = {2}, .type = HF_EV_ORDER};
-    ev.u.order.type = HF_ORDER_HOLD;
-    ev.u.order.node = (hf_node){2};
-    ev.u.order.ms = 30000;
-    step(ev);
+    hold(2, 30000);
     struct hf_effect fx = *effect(HF_FX_HOLD, 0);
     lease_effect(&l, &fx, now);
     int64_t until = to_feeder.u.lease.hold_until_ns;
@@ -268,11 +264,7 @@ END_TEST
 START_TEST(back_from_a_hold_the_group_is_waited_for)
 {
     armed();
-    struct hf_event ev = {.from = {2}, .type = HF_EV_ORDER};
-    ev.u.order.type = HF_ORDER_HOLD;
-    ev.u.order.node = (hf_node){2};
-    ev.u.order.ms = 30000;
-    step(ev);
+    hold(2, 30000);
     struct hf_effect fx = *effect(HF_FX_HOLD, 0);
     lease_effect(&l, &fx, now);
     lease_group(&l, false, true, now);
@@ -293,11 +285,7 @@ END_TEST
 START_TEST(back_from_a_short_hold_the_old_lease_is_not_enough)
 {
     armed();
-    struct hf_event ev = {.from = {2}, .type = HF_EV_ORDER};
-    ev.u.order.type = HF_ORDER_HOLD;
-    ev.u.order.node = (hf_node){2};
-    ev.u.order.ms = 30000;
-    step(ev);
+    hold(2, 30000);
     struct hf_effect fx = *effect(HF_FX_HOLD, 0);
     lease_effect(&l, &fx, now);
     lease_group(&l, false, true, now);

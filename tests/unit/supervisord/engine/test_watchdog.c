@@ -248,16 +248,6 @@ END_TEST
 
 /* ---- holds ---- */
 
-static void hold(uint8_t n, uint32_t ms)
-{
-    struct hf_event ev = {.from = {n}, .type = HF_EV_ORDER};
-    ev.u.order.type = HF_ORDER_HOLD;
-    ev.u.order.node = (hf_node){n};
-    ev.u.order.ms = ms;
-    ev.u.order.def.preferred = HF_NO_NODE;
-    step(ev);
-}
-
 START_TEST(an_announced_absence_shoots_nobody)
 {
     form(3);

@@ -147,6 +147,17 @@ static inline const struct hf_effect *effect(enum hf_effect_type type, uint32_t 
     return NULL;
 }
 
+/* The node itself announces that it will be away. */
+static inline void hold(uint8_t n, uint32_t ms)
+{
+    struct hf_event ev = {.from = {n}, .type = HF_EV_ORDER};
+    ev.u.order.type = HF_ORDER_HOLD;
+    ev.u.order.node = (hf_node){n};
+    ev.u.order.ms = ms;
+    ev.u.order.def.preferred = HF_NO_NODE;
+    step(ev);
+}
+
 static inline void result(uint8_t from, struct hf_token token, enum hf_outcome outcome)
 {
     struct hf_event ev = {.from = {from}, .type = HF_EV_DONE};
