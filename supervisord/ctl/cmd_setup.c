@@ -19,6 +19,7 @@ static bool read_rings(const struct cmd *cmd, const struct hf_config *config,
                        struct corosync_plan *plan)
 {
     const char *const rings[COROSYNC_RINGS_MAX] = {cmd->ring0, cmd->ring1};
+    unsigned count;
     struct hf_err err;
 
     if (cmd->ring0 == NULL || cmd->ring1 == NULL) {
@@ -26,8 +27,9 @@ static bool read_rings(const struct cmd *cmd, const struct hf_config *config,
                 "networks; --ring1 none does with one, and one cable then cuts a node off)");
         return false;
     }
-    plan->rings_count = strcmp(cmd->ring1, "none") == 0 ? 1 : 2;
-    for (unsigned ring = 0; ring < plan->rings_count; ring++)
+    count = strcmp(cmd->ring1, "none") == 0 ? 1 : 2;
+    plan->rings_count = count;
+    for (unsigned ring = 0; ring < count; ring++)
         if (corosync_ring_read(config, ring, rings[ring], plan, &err) != HF_OK) {
             cmd_say("%s", err.text);
             return false;

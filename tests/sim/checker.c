@@ -132,8 +132,10 @@ void checker_vm_ended(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how)
 void checker_vm_stops(struct sim *s, hf_vm_uid uid, struct hf_token order, bool gave_up)
 {
     struct checker_vm *v = &s->check.vm[uid];
+    static const struct hf_token none;
+
     v->late_ends += gave_up;
-    v->end_token = gave_up ? (struct hf_token){0} : order;
+    v->end_token = gave_up ? none : order;
 }
 
 void checker_vm_started(struct sim *s, hf_vm_uid uid, struct hf_token order)
