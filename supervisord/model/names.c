@@ -330,3 +330,96 @@ const char *hf_rule_text(enum hf_rule r)
 {
     return pick(rules, COUNT(rules), (size_t)r);
 }
+
+static const char *const pfs[] = {
+    [HF_PF_UNKNOWN] = "unknown", [HF_PF_UP] = "up",     [HF_PF_SUSPECT] = "suspect",
+    [HF_PF_DOWN] = "down",       [HF_PF_HOLD] = "hold", [HF_PF_ABSENT] = "absent",
+};
+_Static_assert(COUNT(pfs) == HF_PFS, "every state of a PF has a name");
+
+const char *hf_pf_name(enum hf_pf p)
+{
+    return pick(pfs, COUNT(pfs), (size_t)p);
+}
+
+static const struct {
+    const char *key, *text;
+} causes[] = {
+    [HF_NIC_NONE] = {"none", "nothing is wrong"},
+    [HF_NIC_OPTICS] = {"optics", "its optical module passes a threshold"},
+    [HF_NIC_HOT] = {"hot", "its controller is too hot"},
+    [HF_NIC_ERRORS] = {"errors", "it counts too many errors"},
+    [HF_NIC_VF_DRIVER] = {"vf-driver", "one of its VFs has no driver"},
+    [HF_NIC_LACP] = {"lacp", "the switch's port no longer takes part in its LACP group"},
+    [HF_NIC_BFD] = {"bfd", "nobody answers through it, and who is asked is alive"},
+    [HF_NIC_RETURNING] = {"returning", "it came back a short time ago"},
+    [HF_NIC_FLAPPING] = {"flapping", "it comes and goes"},
+    [HF_NIC_CARRIER] = {"carrier", "it has no carrier"},
+    [HF_NIC_ADMIN] = {"admin", "it is switched off on this host"},
+    [HF_NIC_TX_TIMEOUT] = {"tx-timeout", "a transmit queue stands still"},
+    [HF_NIC_RESET] = {"reset", "its driver resets it"},
+    [HF_NIC_SISTER] = {"sister", "the other port of its card has lost the controller"},
+    [HF_NIC_MC_TIMEOUT] = {"mc-timeout", "its management controller does not answer"},
+    [HF_NIC_MC_ASSERT] = {"mc-assert", "its management controller crashed"},
+    [HF_NIC_DISABLED] = {"disabled", "its driver has given it up"},
+    [HF_NIC_VSWITCH] = {"vswitch", "its VFs may not work since it was reset"},
+    [HF_NIC_AER] = {"aer", "a PCIe error is being recovered from"},
+    [HF_NIC_AER_FAILED] = {"aer-failed", "it did not recover from a PCIe error"},
+    [HF_NIC_UNBOUND] = {"unbound", "it has no driver"},
+    [HF_NIC_CONFIG_GONE] = {"config-gone", "its PCI configuration space reads all ones"},
+    [HF_NIC_REMOVED] = {"removed", "the device is gone"},
+};
+_Static_assert(COUNT(causes) == HF_NIC_CAUSES, "every cause has a name");
+
+const char *hf_nic_cause_name(enum hf_nic_cause c)
+{
+    size_t ix = (size_t)c;
+
+    return ix < COUNT(causes) && causes[ix].key != NULL ? causes[ix].key : "?";
+}
+
+const char *hf_nic_cause_text(enum hf_nic_cause c)
+{
+    size_t ix = (size_t)c;
+
+    return ix < COUNT(causes) && causes[ix].text != NULL ? causes[ix].text : "?";
+}
+
+static const char *const leg_kinds[] = {
+    [HF_LEG_NONE] = "none",
+    [HF_LEG_VF] = "VF",
+    [HF_LEG_BRIDGE] = "bridge",
+    [HF_LEG_MACVTAP] = "macvtap",
+};
+_Static_assert(COUNT(leg_kinds) == HF_LEG_KINDS, "every kind of a leg has a name");
+
+const char *hf_leg_kind_name(enum hf_leg_kind k)
+{
+    return pick(leg_kinds, COUNT(leg_kinds), (size_t)k);
+}
+
+static const char *const flip_methods[] = {
+    [HF_FLIP_NONE] = "none",          [HF_FLIP_GUEST_BOND] = "guest-bond",
+    [HF_FLIP_VF_LINK] = "vf-link",    [HF_FLIP_PF_DOWN] = "pf-down",
+    [HF_FLIP_GUEST] = "guest-helper", [HF_FLIP_LINK] = "virtio-link",
+    [HF_FLIP_UNPLUG] = "unplug",
+};
+_Static_assert(COUNT(flip_methods) == HF_FLIP_METHODS, "every method has a name");
+
+const char *hf_flip_method_name(enum hf_flip_method m)
+{
+    return pick(flip_methods, COUNT(flip_methods), (size_t)m);
+}
+
+static const char *const flip_outcomes[] = {
+    [HF_FLIP_UNKNOWN] = "unknown",
+    [HF_FLIP_FLIPPED] = "flipped",
+    [HF_FLIP_ALREADY] = "already there",
+    [HF_FLIP_FAILED] = "failed",
+};
+_Static_assert(COUNT(flip_outcomes) == HF_FLIP_OUTCOMES, "every outcome has a name");
+
+const char *hf_flip_outcome_name(enum hf_flip_outcome o)
+{
+    return pick(flip_outcomes, COUNT(flip_outcomes), (size_t)o);
+}

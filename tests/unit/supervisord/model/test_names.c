@@ -24,6 +24,12 @@ NAMER(hf_vm_event_name, hf_vm_event)
 NAMER(hf_reason_name, hf_reason)
 NAMER(hf_reason_text, hf_reason)
 NAMER(hf_rule_text, hf_rule)
+NAMER(hf_pf_name, hf_pf)
+NAMER(hf_nic_cause_name, hf_nic_cause)
+NAMER(hf_nic_cause_text, hf_nic_cause)
+NAMER(hf_leg_kind_name, hf_leg_kind)
+NAMER(hf_flip_method_name, hf_flip_method)
+NAMER(hf_flip_outcome_name, hf_flip_outcome)
 
 static const struct table {
     const char *what;
@@ -44,6 +50,12 @@ static const struct table {
     {"reason key", call_hf_reason_name, HF_REASONS},
     {"reason text", call_hf_reason_text, HF_REASONS},
     {"rule", call_hf_rule_text, HF_RULES},
+    {"PF state", call_hf_pf_name, HF_PFS},
+    {"NIC cause key", call_hf_nic_cause_name, HF_NIC_CAUSES},
+    {"NIC cause text", call_hf_nic_cause_text, HF_NIC_CAUSES},
+    {"leg kind", call_hf_leg_kind_name, HF_LEG_KINDS},
+    {"flip method", call_hf_flip_method_name, HF_FLIP_METHODS},
+    {"flip outcome", call_hf_flip_outcome_name, HF_FLIP_OUTCOMES},
 };
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
