@@ -249,7 +249,7 @@ static void came(struct step *s, uint8_t n, const struct hf_member *m, bool is_c
         return; /* an operator's or a stop ladder's sentence is not for an absence */
     bool is_restart = was_present || (!is_new_boot && node->state == HF_NODE_SILENT);
     node_apply(s, n, is_restart ? HF_NE_RESTARTED : HF_NE_JOIN,
-               is_restart ? HF_WHY_DAEMON_RESTARTED : HF_WHY_JOINED, 0);
+               is_restart && !is_new_boot ? HF_WHY_DAEMON_RESTARTED : HF_WHY_JOINED, 0);
     if (had_left)
         undrained(s, n);
     else if (was_known && !is_cold && !was_held)

@@ -92,6 +92,21 @@ START_TEST(a_new_boot_is_proof)
 }
 END_TEST
 
+/* Its host is quicker than the ring: no view without it comes in between. */
+START_TEST(who_reboots_faster_than_it_is_missed_is_not_told_as_a_daemon_restart)
+{
+    form(3);
+    boots(2, 2);
+    members(false);
+    ck_assert_int_eq(t.e.nodes[2].proof, HF_PROOF_REJOIN);
+    ck_node(2, HF_NODE_JOINING);
+    ck_assert_int_eq(engine_node(&t.e, (hf_node){2}).why, HF_WHY_JOINED);
+    t.member[2].incarnation++;
+    members(false);
+    ck_assert_int_eq(engine_node(&t.e, (hf_node){2}).why, HF_WHY_DAEMON_RESTARTED);
+}
+END_TEST
+
 START_TEST(the_same_boot_is_no_proof_but_its_inventory_is)
 {
     form(3);
@@ -255,6 +270,7 @@ HF_TEST_MAIN("engine/host",
              HF_CASE(a_minority_changes_nothing),
              HF_CASE(a_dead_daemon_is_silent_and_its_vm_runs_on),
              HF_CASE(one_clock_alone_does_not_end_a_grace), HF_CASE(a_new_boot_is_proof),
+             HF_CASE(who_reboots_faster_than_it_is_missed_is_not_told_as_a_daemon_restart),
              HF_CASE(the_same_boot_is_no_proof_but_its_inventory_is),
              HF_CASE(a_cold_start_waits_for_the_others_before_it_fences),
              HF_CASE(a_cold_start_with_everybody_back_starts_what_ran),
