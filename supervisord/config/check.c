@@ -300,7 +300,7 @@ enum hf_code config_check(struct config_draft *draft, struct hf_err *err)
     if (check_devices(draft, err) != HF_OK || resolve_all(draft, err) != HF_OK)
         return err->code;
     resolve_watchdog(draft);
-    return HF_OK;
+    return config_nics_check(draft, err);
 }
 
 bool config_can_prove_dead(const struct hf_config *config, hf_node node)

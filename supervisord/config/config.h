@@ -15,6 +15,7 @@
 #include "supervisord/base/err.h"
 #include "supervisord/model/group.h"
 #include "supervisord/model/limits.h"
+#include "supervisord/model/nic.h"
 
 struct hf_fence_param {
     char key[32];
@@ -42,6 +43,21 @@ struct hf_fence_plan {
 
 enum { HF_DEVICES_MAX = HF_NODES_MAX * HF_FENCE_LEVELS_MAX };
 
+enum { HF_NICS_PEERS_MAX = 4 }; /* two switches, two routers */
+
+/* The nodes' network cards, by node index and fabric. group.nodes[].fabrics says who has which. */
+struct hf_nics_conf {
+    bool is_used; /* some node names a NIC; else nobody looks at any */
+    uint32_t poll_us;
+    uint32_t hold_down_ms, hold_down_max_ms; /* what came back is not trusted for so long */
+    uint32_t flip_deadline_ms;               /* of one management call; late = not known */
+    char pf[HF_NODES_MAX][HF_FABRICS_MAX][HF_IFNAME_MAX + 1];       /* interface or PCI address */
+    char address[HF_NODES_MAX][HF_FABRICS_MAX][HF_ADDRESS_MAX + 1]; /* of BFD, "" = none */
+    uint32_t bfd_interval_us[HF_FABRICS_MAX];
+    uint8_t bfd_multiplier[HF_FABRICS_MAX];                               /* 0 = no BFD */
+    char bfd_peer[HF_FABRICS_MAX][HF_NICS_PEERS_MAX][HF_ADDRESS_MAX + 1]; /* besides the nodes */
+};
+
 struct hf_config {
     struct hf_group group; /* what the engine gets; group.config = digest of the canonical text */
     uint16_t devices_count;
@@ -50,6 +66,7 @@ struct hf_config {
     uint32_t beat_ms;                         /* a member multicasts one beat so often */
     struct hf_watchdog_conf watchdog;
     uint32_t mute_after_ms; /* a member unheard so long is reported mute */
+    struct hf_nics_conf nics;
 };
 
 /* Parse text[len]; `file` is only for messages ("FILE:LINE:COL: ...", HF_EINVAL). The first error
@@ -66,8 +83,11 @@ enum hf_code config_load(const char *file, struct hf_config *config, struct hf_e
 /* False: without a fence level and without a watchdog nothing but its own return or a person's word
  * can prove this node dead, so nothing that runs there is ever restarted elsewhere by itself. */
 bool config_can_prove_dead(const struct hf_config *config, hf_node node);
-/* Canonical text: every key, in a fixed order, defaults spelled out. Returns bytes needed without
- * the NUL, writes at most cap including the NUL. */
+/* Does BFD run from this node on this fabric? It needs a NIC, an address and a multiplier. */
+bool config_has_bfd(const struct hf_config *config, hf_node node, hf_fabric fabric);
+/* Canonical text: every key, in a fixed order, defaults spelled out; what concerns NICs only where
+ * some node names one, so that the name of a group without them does not depend on it. Returns
+ * bytes needed without the NUL, writes at most cap including the NUL. */
 size_t config_print(const struct hf_config *config, char *out, size_t cap);
 
 #endif

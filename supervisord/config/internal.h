@@ -32,6 +32,8 @@ enum config_section_id {
     CONFIG_CLUSTER,
     CONFIG_TIMING,
     CONFIG_WATCHDOG,
+    CONFIG_NICS,
+    CONFIG_FABRIC,
     CONFIG_NODE,
     CONFIG_DEVICE,
     CONFIG_PARAMS,
@@ -55,10 +57,14 @@ enum config_type {
     CONFIG_DURATION,    /* uint32_t, milliseconds */
     CONFIG_SECONDS,     /* uint32_t, milliseconds, but whole seconds: all that a driver takes */
     CONFIG_COMPUTED,    /* uint32_t, milliseconds; 0 = "computed" */
+    CONFIG_MICROS,      /* uint32_t, microseconds, but whole milliseconds; range in milliseconds */
     CONFIG_YES_NO,      /* bool */
     CONFIG_DEVICE_PATH, /* char[HF_DEVICE_PATH_MAX + 1], /dev/... */
     CONFIG_DURATIONS,   /* uint32_t[HF_BACKOFFS_MAX], milliseconds, and a count */
     CONFIG_DEVICES,     /* struct config_refs */
+    CONFIG_NIC,         /* char[HF_IFNAME_MAX + 1], an interface or a PCI address */
+    CONFIG_ADDRESS,     /* char[HF_ADDRESS_MAX + 1], IPv4 or IPv6 */
+    CONFIG_ADDRESSES,   /* struct config_addresses */
 };
 
 struct config_key {
@@ -96,9 +102,26 @@ struct config_refs {
     struct config_place place[HF_FENCE_DEVICES_MAX];
 };
 
+struct config_addresses {
+    uint8_t count;
+    char text[HF_NICS_PEERS_MAX][HF_ADDRESS_MAX + 1];
+    struct config_place place[HF_NICS_PEERS_MAX];
+};
+
+/* The record of a fabric section. */
+struct config_fabric {
+    uint32_t bfd_interval_us;
+    uint8_t bfd_multiplier;
+    struct config_addresses peers;
+    struct config_place opened; /* line 0 = not given */
+    struct config_place given[CONFIG_KEYS_MAX];
+};
+
 /* The record of a node section: as written, devices by name. */
 struct config_node {
     struct hf_node_def def;
+    char pf[HF_FABRICS_MAX][HF_IFNAME_MAX + 1];
+    char address[HF_FABRICS_MAX][HF_ADDRESS_MAX + 1];
     struct config_refs level[HF_FENCE_LEVELS_MAX];
     struct config_place opened;
     struct config_place given[CONFIG_KEYS_MAX]; /* by config_key_slot(); line 0 = not given */
@@ -107,9 +130,11 @@ struct config_node {
 struct config_draft {
     const char *file; /* for messages */
     struct hf_config *config;
-    struct config_place cluster, timing, watchdog; /* line 0 = not given */
+    struct config_place cluster, timing, watchdog, nics; /* line 0 = not given */
     struct config_place timing_given[CONFIG_KEYS_MAX];
     struct config_place watchdog_given[CONFIG_KEYS_MAX];
+    struct config_place nics_given[CONFIG_KEYS_MAX];
+    struct config_fabric fabric[HF_FABRICS_MAX];
     struct config_node node[HF_NODES_MAX];
     struct config_place device[HF_DEVICES_MAX];
 };
@@ -149,6 +174,17 @@ enum hf_code config_param_add(const struct config_draft *draft, struct hf_fence_
                               struct config_place value_place, struct hf_err *err);
 /* NULL when the device has no such parameter. */
 const char *config_param_find(const struct hf_fence_device *device, const char *key);
+
+/* ---- nics.c: names of cards, addresses, and what fits together ---- */
+
+/* Name of a fabric: 'a' for 0. */
+char config_fabric_letter(hf_fabric fabric);
+/* An interface's name, or a PCI address as the kernel writes it ("0000:01:00.0"). */
+bool config_is_nic(const char *text);
+/* In the form inet_ntop() gives it. False: not an address that a host can have for itself. */
+bool config_address(const char *text, char out[HF_ADDRESS_MAX + 1]);
+/* Check, then fill in config->nics and the nodes' fabrics. */
+enum hf_code config_nics_check(struct config_draft *draft, struct hf_err *err);
 
 /* ---- check.c: what only the whole file can tell; fills in order, indexes and agents' defaults
  * ---- */

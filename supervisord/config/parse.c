@@ -137,6 +137,28 @@ static enum hf_code open_node(struct parser *p, struct open_section *opened, str
     return HF_OK;
 }
 
+static enum hf_code open_fabric(struct parser *p, struct open_section *opened, struct hf_err *err)
+{
+    struct config_draft *draft = &p->draft;
+    char quoted[CONFIG_QUOTE_MAX];
+
+    for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++) {
+        struct config_fabric *fabric = &draft->fabric[f];
+
+        if (opened->name[0] != config_fabric_letter(f) || opened->name[1] != '\0')
+            continue;
+        if (is_given(fabric->opened))
+            return config_fail(draft, p->here, err, "fabric '%s' is given twice, first at line %u",
+                               opened->name, (unsigned)fabric->opened.line);
+        fabric->opened = p->here;
+        opened->record = fabric;
+        opened->given = fabric->given;
+        return HF_OK;
+    }
+    return config_fail(draft, p->here, err, "there is no fabric %s: there are 'a' and 'b'",
+                       config_quote(opened->name, quoted));
+}
+
 static enum hf_code open_device(struct parser *p, struct open_section *opened, struct hf_err *err)
 {
     struct config_draft *draft = &p->draft;
@@ -179,6 +201,12 @@ static enum hf_code open_record(struct parser *p, struct open_section *opened, s
         opened->record = p->draft.config;
         opened->given = p->draft.watchdog_given;
         return open_once(p, opened->id, &p->draft.watchdog, err);
+    case CONFIG_NICS:
+        opened->record = p->draft.config;
+        opened->given = p->draft.nics_given;
+        return open_once(p, opened->id, &p->draft.nics, err);
+    case CONFIG_FABRIC:
+        return open_fabric(p, opened, err);
     case CONFIG_NODE:
         return open_node(p, opened, err);
     case CONFIG_DEVICE:
@@ -439,11 +467,11 @@ static enum hf_code digest_fill(struct hf_config *config, struct hf_err *err)
 
 /* A file without such a section has all its defaults. */
 static enum hf_code section_default(struct parser *p, enum config_section_id id,
-                                    struct config_place given_at, struct config_place *given,
-                                    struct hf_err *err)
+                                    struct config_place given_at, void *record,
+                                    struct config_place *given, struct hf_err *err)
 {
     const struct open_section section = {
-        .id = id, .place = {1, 1}, .record = p->draft.config, .given = given};
+        .id = id, .place = {1, 1}, .record = record, .given = given};
 
     return is_given(given_at) ? HF_OK : fill_defaults(p, &section, err);
 }
@@ -451,10 +479,19 @@ static enum hf_code section_default(struct parser *p, enum config_section_id id,
 static enum hf_code sections_default(struct parser *p, struct hf_err *err)
 {
     struct config_draft *draft = &p->draft;
+    struct hf_config *config = draft->config;
 
-    if (section_default(p, CONFIG_TIMING, draft->timing, draft->timing_given, err) != HF_OK)
+    if (section_default(p, CONFIG_TIMING, draft->timing, config, draft->timing_given, err) !=
+            HF_OK ||
+        section_default(p, CONFIG_WATCHDOG, draft->watchdog, config, draft->watchdog_given, err) !=
+            HF_OK ||
+        section_default(p, CONFIG_NICS, draft->nics, config, draft->nics_given, err) != HF_OK)
         return err->code;
-    return section_default(p, CONFIG_WATCHDOG, draft->watchdog, draft->watchdog_given, err);
+    for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++)
+        if (section_default(p, CONFIG_FABRIC, draft->fabric[f].opened, &draft->fabric[f],
+                            draft->fabric[f].given, err) != HF_OK)
+            return err->code;
+    return HF_OK;
 }
 
 static enum hf_code text_read(const char *file, const char *text, size_t len,

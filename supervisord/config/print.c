@@ -48,6 +48,19 @@ static void emit_keys(struct printer *p, enum config_section_id section, const v
     }
 }
 
+static void fabric_record(const struct hf_nics_conf *nics, hf_fabric f,
+                          struct config_fabric *fabric)
+{
+    memset(fabric, 0, sizeof *fabric);
+    fabric->bfd_interval_us = nics->bfd_interval_us[f];
+    fabric->bfd_multiplier = nics->bfd_multiplier[f];
+    for (unsigned i = 0; i < HF_NICS_PEERS_MAX && nics->bfd_peer[f][i][0] != '\0'; i++) {
+        (void)hf_str_copy(fabric->peers.text[i], sizeof fabric->peers.text[i],
+                          nics->bfd_peer[f][i]);
+        fabric->peers.count++;
+    }
+}
+
 /* The section's record of a node: devices by name again. */
 static void node_record(const struct hf_config *config, unsigned ix, struct config_node *node)
 {
@@ -56,6 +69,8 @@ static void node_record(const struct hf_config *config, unsigned ix, struct conf
     memset(node, 0, sizeof *node);
     node->def = config->group.nodes[ix];
     node->def.has_watchdog = hf_nodes_has(config->watchdog.nodes, (hf_node){(uint8_t)ix});
+    memcpy(node->pf, config->nics.pf[ix], sizeof node->pf);
+    memcpy(node->address, config->nics.address[ix], sizeof node->address);
     for (unsigned i = 0; i < plan->levels_count && i < HF_FENCE_LEVELS_MAX; i++) {
         const struct hf_fence_level *level = &plan->level[i];
 
@@ -66,6 +81,31 @@ static void node_record(const struct hf_config *config, unsigned ix, struct conf
             (void)hf_str_copy(node->level[i].name[j], sizeof node->level[i].name[j],
                               config->devices[level->device[j]].name);
         }
+    }
+}
+
+/* Only what some node uses: nothing else could be told from a file without it. */
+static void emit_nics(struct printer *p, const struct hf_config *config)
+{
+    hf_legs used = 0;
+
+    for (unsigned i = 0; i < config->group.nodes_count && i < HF_NODES_MAX; i++)
+        used |= config->group.nodes[i].fabrics;
+    if (used == 0)
+        return;
+    emit_open(p, CONFIG_NICS, "");
+    emit_keys(p, CONFIG_NICS, config);
+    emit(p, "}\n");
+    for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++) {
+        const char name[] = {config_fabric_letter(f), '\0'};
+        struct config_fabric fabric;
+
+        if ((used >> f & 1) == 0)
+            continue;
+        fabric_record(&config->nics, f, &fabric);
+        emit_open(p, CONFIG_FABRIC, name);
+        emit_keys(p, CONFIG_FABRIC, &fabric);
+        emit(p, "}\n");
     }
 }
 
@@ -96,6 +136,7 @@ size_t config_print(const struct hf_config *config, char *out, size_t cap)
     emit_open(&p, CONFIG_WATCHDOG, "");
     emit_keys(&p, CONFIG_WATCHDOG, config);
     emit(&p, "}\n");
+    emit_nics(&p, config);
     for (unsigned i = 0; i < config->group.nodes_count && i < HF_NODES_MAX; i++) {
         node_record(config, i, &node);
         emit_open(&p, CONFIG_NODE, node.def.name);

@@ -12,6 +12,10 @@ const struct config_section config_sections[CONFIG_SECTIONS] = {
     [CONFIG_TIMING] = {"timing", CONFIG_TOP, false, false, "how long things may take"},
     [CONFIG_WATCHDOG] = {"watchdog", CONFIG_TOP, false, false,
                          "whether and how a node resets itself when it is cut off"},
+    [CONFIG_NICS] = {"nics", CONFIG_TOP, false, false,
+                     "how network cards are watched and traffic is moved off a dead one"},
+    [CONFIG_FABRIC] = {"fabric", CONFIG_TOP, true, false,
+                       "one of the two independent networks, a or b"},
     [CONFIG_NODE] = {"node", CONFIG_TOP, true, false, "one host; the order of nodes counts"},
     [CONFIG_DEVICE] = {"fence_device", CONFIG_TOP, true, false,
                        "one plug, BMC or port that can switch one node off"},
@@ -26,6 +30,8 @@ const struct config_section config_sections[CONFIG_SECTIONS] = {
 
 #define POLICY(field)   offsetof(struct hf_config, group.policy.field)
 #define WATCHDOG(field) offsetof(struct hf_config, watchdog.field)
+#define NICS(field)     offsetof(struct hf_config, nics.field)
+#define FABRIC(field)   offsetof(struct config_fabric, field)
 #define IN_NODE(field)  offsetof(struct config_node, field)
 #define LEVEL(ix)       (offsetof(struct config_node, level) + (ix) * sizeof(struct config_refs))
 
@@ -90,6 +96,26 @@ const struct config_key config_keys[] = {
     {CONFIG_WATCHDOG, "safe_time", CONFIG_COMPUTED, 1 * SECOND, 1 * HOUR, "computed",
      POLICY(safe_time_ms), 0, "wait for a lost node's watchdog; never less than computed"},
 
+    /* A read of a counter takes about a microsecond; slower than 100 ms is the guest's own bond. */
+    {CONFIG_NICS, "poll", CONFIG_MICROS, 1, 100, "1ms", NICS(poll_us), 0,
+     "the carrier counters of the cards are read so often"},
+    {CONFIG_NICS, "hold_down", CONFIG_DURATION, 1 * SECOND, 1 * HOUR, "30s", NICS(hold_down_ms), 0,
+     "a card that came back is not trusted for so long; doubles when it fails again"},
+    {CONFIG_NICS, "hold_down_max", CONFIG_DURATION, 1 * SECOND, 1 * DAY, "10min",
+     NICS(hold_down_max_ms), 0, "and never longer than this"},
+    /* A dead controller of sfc answers after 10 s: nobody waits for that. */
+    {CONFIG_NICS, "flip_deadline", CONFIG_DURATION, 20, 5 * SECOND, "200ms", NICS(flip_deadline_ms),
+     0, "one order to a card or a guest; then its outcome is unknown and the next way is tried"},
+    {CONFIG_NICS, "leg_move", CONFIG_DURATION, 1 * SECOND, 10 * MINUTE, "5s", POLICY(leg_move_ms),
+     0, "both legs of a VM dead here and alive elsewhere for so long: the VM moves"},
+
+    {CONFIG_FABRIC, "bfd_interval", CONFIG_MICROS, 5, 1 * SECOND, "10ms", FABRIC(bfd_interval_us),
+     0, "BFD sends and expects a packet so often"},
+    {CONFIG_FABRIC, "bfd_multiplier", CONFIG_BYTE, 0, 50, "3", FABRIC(bfd_multiplier), 0,
+     "so many missing packets make a peer silent; 0 = no BFD"},
+    {CONFIG_FABRIC, "bfd_peer", CONFIG_ADDRESSES, 1, HF_NICS_PEERS_MAX, "", FABRIC(peers), 0,
+     "switches or routers that speak BFD, besides the nodes"},
+
     {CONFIG_NODE, "id", CONFIG_NUMBER, 1, 65535, NULL, IN_NODE(def.nodeid), 0,
      "corosync's nodeid of this host"},
     {CONFIG_NODE, "reserve_memory", CONFIG_MEMORY, 64, 1024 * 1024, "2GiB",
@@ -104,6 +130,14 @@ const struct config_key config_keys[] = {
      "tried when level 2 fails"},
     {CONFIG_NODE, "fence_level_4", CONFIG_DEVICES, 1, HF_FENCE_DEVICES_MAX, "", LEVEL(3), 0,
      "tried when level 3 fails"},
+    {CONFIG_NODE, "nic_a", CONFIG_NIC, 1, HF_IFNAME_MAX, "", IN_NODE(pf[0]), 0,
+     "its card in fabric a: interface or PCI address of the physical function"},
+    {CONFIG_NODE, "nic_b", CONFIG_NIC, 1, HF_IFNAME_MAX, "", IN_NODE(pf[1]), 0,
+     "its card in fabric b; another card, not another port"},
+    {CONFIG_NODE, "address_a", CONFIG_ADDRESS, 1, HF_ADDRESS_MAX, "", IN_NODE(address[0]), 0,
+     "address on nic_a from which BFD speaks; on every node or on none"},
+    {CONFIG_NODE, "address_b", CONFIG_ADDRESS, 1, HF_ADDRESS_MAX, "", IN_NODE(address[1]), 0,
+     "address on nic_b from which BFD speaks"},
 
     {CONFIG_DEVICE, "agent", CONFIG_AGENT, 1, HF_NAME_MAX, NULL,
      offsetof(struct hf_fence_device, agent), 0, "the fence agent's program, fence_..."},
@@ -114,6 +148,7 @@ const struct config_key config_keys[] = {
 const size_t config_keys_count = sizeof config_keys / sizeof config_keys[0];
 
 _Static_assert(HF_FENCE_LEVELS_MAX == 4, "one fence_level key per level");
+_Static_assert(HF_FABRICS_MAX == 2, "one nic and one address key per fabric");
 
 const struct config_key *config_key_find(enum config_section_id section, const char *name)
 {

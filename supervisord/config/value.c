@@ -32,7 +32,7 @@ static enum hf_code fail_expected(const struct config_draft *draft, struct confi
 static bool is_duration(enum config_type type)
 {
     return type == CONFIG_DURATION || type == CONFIG_DURATIONS || type == CONFIG_SECONDS ||
-           type == CONFIG_COMPUTED;
+           type == CONFIG_COMPUTED || type == CONFIG_MICROS;
 }
 
 static void number_text(enum config_type type, uint32_t value, char out[32])
@@ -132,6 +132,18 @@ static enum hf_code computed_read(const struct config_draft *draft, const struct
     return number_read(draft, key, text, place, out, err);
 }
 
+static enum hf_code micros_read(const struct config_draft *draft, const struct config_key *key,
+                                const char *text, struct config_place place, uint32_t *out,
+                                struct hf_err *err)
+{
+    uint32_t ms = 0;
+
+    if (number_read(draft, key, text, place, &ms, err) != HF_OK)
+        return err->code;
+    *out = ms * 1000; /* key->high is a second at most */
+    return HF_OK;
+}
+
 /* ---- words ---- */
 
 static bool is_agent(const char *text)
@@ -190,6 +202,29 @@ static enum hf_code device_path_read(const struct config_draft *draft, const str
     return HF_OK;
 }
 
+static enum hf_code nic_read(const struct config_draft *draft, const struct config_key *key,
+                             const char *text, struct config_place place,
+                             char out[HF_IFNAME_MAX + 1], struct hf_err *err)
+{
+    if (!config_is_nic(text))
+        return fail_expected(draft, place, key, text,
+                             "an interface, such as enp1s0f0, or a PCI address, such as "
+                             "0000:01:00.0",
+                             err);
+    (void)hf_str_copy(out, HF_IFNAME_MAX + 1, text);
+    return HF_OK;
+}
+
+static enum hf_code address_read(const struct config_draft *draft, const struct config_key *key,
+                                 const char *text, struct config_place place,
+                                 char out[HF_ADDRESS_MAX + 1], struct hf_err *err)
+{
+    if (!config_address(text, out))
+        return fail_expected(draft, place, key, text,
+                             "an address of one host, such as fe80::1 or 10.1.0.1", err);
+    return HF_OK;
+}
+
 /* ---- lists ---- */
 
 /* Cut the next item of "a, b, c" out of *rest, without the blanks around it, and move on. */
@@ -212,14 +247,21 @@ static void item_next(const char **rest, struct config_place *place, char item[W
     place->column += (uint32_t)used;
 }
 
+static uint32_t items_max(enum config_type type)
+{
+    if (type == CONFIG_DURATIONS)
+        return HF_BACKOFFS_MAX;
+    return type == CONFIG_ADDRESSES ? (uint32_t)HF_NICS_PEERS_MAX : (uint32_t)HF_FENCE_DEVICES_MAX;
+}
+
 static enum hf_code item_read(const struct config_draft *draft, const struct config_key *key,
                               const char *item, struct config_place place, uint32_t count,
                               void *record, struct hf_err *err)
 {
     uint32_t *ms = field(record, key->at);
     struct config_refs *refs = field(record, key->at);
-    uint32_t max =
-        key->type == CONFIG_DURATIONS ? (uint32_t)HF_BACKOFFS_MAX : (uint32_t)HF_FENCE_DEVICES_MAX;
+    struct config_addresses *addresses = field(record, key->at);
+    uint32_t max = items_max(key->type);
 
     if (item[0] == '\0')
         return config_fail(draft, place, err, "empty item in the list '%s'", key->name);
@@ -228,6 +270,10 @@ static enum hf_code item_read(const struct config_draft *draft, const struct con
                            key->name, (unsigned)max);
     if (key->type == CONFIG_DURATIONS)
         return number_read(draft, key, item, place, &ms[count], err);
+    if (key->type == CONFIG_ADDRESSES) {
+        addresses->place[count] = place;
+        return address_read(draft, key, item, place, addresses->text[count], err);
+    }
     refs->place[count] = place;
     return word_read(draft, key, item, place, refs->name[count], err);
 }
@@ -253,6 +299,8 @@ static enum hf_code list_read(const struct config_draft *draft, const struct con
     }
     if (key->type == CONFIG_DURATIONS)
         *(uint8_t *)field(record, key->count_at) = count;
+    else if (key->type == CONFIG_ADDRESSES)
+        ((struct config_addresses *)field(record, key->at))->count = count;
     else
         ((struct config_refs *)field(record, key->at))->count = count;
     return HF_OK;
@@ -275,12 +323,19 @@ enum hf_code config_value_read(const struct config_draft *draft, const struct co
         return byte_read(draft, key, text, place, field(record, key->at), err);
     case CONFIG_COMPUTED:
         return computed_read(draft, key, text, place, field(record, key->at), err);
+    case CONFIG_MICROS:
+        return micros_read(draft, key, text, place, field(record, key->at), err);
+    case CONFIG_NIC:
+        return nic_read(draft, key, text, place, field(record, key->at), err);
+    case CONFIG_ADDRESS:
+        return address_read(draft, key, text, place, field(record, key->at), err);
     case CONFIG_YES_NO:
         return yes_no_read(draft, key, text, place, field(record, key->at), err);
     case CONFIG_DEVICE_PATH:
         return device_path_read(draft, key, text, place, field(record, key->at), err);
     case CONFIG_DURATIONS:
     case CONFIG_DEVICES:
+    case CONFIG_ADDRESSES:
         return list_read(draft, key, text, place, record, err);
     }
     return hf_err_set(err, HF_EINVAL, "key '%s' has no reader", key->name);
@@ -317,6 +372,15 @@ static void devices_print(const struct config_key *key, const void *record,
         append(out, refs->name[i]);
 }
 
+static void addresses_print(const struct config_key *key, const void *record,
+                            char out[CONFIG_LINE_MAX + 1])
+{
+    const struct config_addresses *addresses = field_const(record, key->at);
+
+    for (uint8_t i = 0; i < addresses->count && i < HF_NICS_PEERS_MAX; i++)
+        append(out, addresses->text[i]);
+}
+
 void config_value_print(const struct config_key *key, const void *record,
                         char out[CONFIG_LINE_MAX + 1])
 {
@@ -329,6 +393,8 @@ void config_value_print(const struct config_key *key, const void *record,
     case CONFIG_NAME:
     case CONFIG_AGENT:
     case CONFIG_DEVICE_PATH:
+    case CONFIG_NIC:
+    case CONFIG_ADDRESS:
         append(out, at);
         break;
     case CONFIG_YES_NO:
@@ -346,6 +412,13 @@ void config_value_print(const struct config_key *key, const void *record,
         number = *(const uint32_t *)at;
         number_text(key->type, number, text);
         append(out, key->type == CONFIG_COMPUTED && number == 0 ? "computed" : text);
+        break;
+    case CONFIG_MICROS:
+        number_text(key->type, *(const uint32_t *)at / 1000, text);
+        append(out, text);
+        break;
+    case CONFIG_ADDRESSES:
+        addresses_print(key, record, out);
         break;
     case CONFIG_DURATIONS:
         durations_print(key, record, out);

@@ -10,6 +10,7 @@
 #include "supervisord/base/digest.h"
 #include "supervisord/model/ids.h"
 #include "supervisord/model/limits.h"
+#include "supervisord/model/nic.h"
 
 struct hf_node_def {
     char name[HF_NAME_MAX + 1];
@@ -17,6 +18,7 @@ struct hf_node_def {
     uint8_t fence_levels; /* 0: cannot be fenced */
     uint32_t reserve_mib; /* memory never given to VMs */
     bool has_watchdog;    /* its feeder is to arm one while VMs may be here */
+    hf_legs fabrics;      /* it names a NIC in these */
 };
 
 /* How long survivors wait until a lost node's watchdog has certainly fired: the newest echoed
@@ -54,6 +56,7 @@ struct hf_policy {
     uint32_t settle_ms;          /* who came back twice must stay so long before it gets VMs */
     uint32_t flap_window_ms;     /* no return for so long: earlier ones are forgotten */
     uint32_t storm_window_ms;    /* storm_fences nodes fenced within it: no more without a person */
+    uint32_t leg_move_ms;     /* every leg of a VM dead here, alive elsewhere: then it moves */
     uint8_t storm_fences;
     uint8_t returns_max; /* so many returns in a row: no VMs until an operator says so */
     uint32_t fence_retry_ms[HF_BACKOFFS_MAX]; /* the last value repeats */
@@ -84,6 +87,7 @@ struct hf_vm_def {
     uint8_t restarts_here;          /* failures on one node before it tries elsewhere */
     uint8_t restarts_max;           /* failures in all (since stable) before it is failed */
     uint32_t stop_grace_ms;         /* guest shutdown time before destroy; 0 = destroy at once */
+    hf_legs legs;                   /* fabrics it has a leg in, from its XML */
 };
 
 #endif

@@ -13,9 +13,15 @@
                   "\n    }\n}\n"                             /* line 11, column 9 */
 #define TIMING(line)   SMALL "timing {\n    " line "\n}\n"   /* line 12, column 5 */
 #define WATCHDOG(line) SMALL "watchdog {\n    " line "\n}\n" /* line 12, column 5 */
-#define X58            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-#define X64            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-#define X63            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define NICS(line)     NIC1 "nics {\n    " line "\n}\n"      /* line 12, column 5 */
+#define FABRIC_A(line) NIC1 "fabric a {\n    " line "\n}\n"  /* line 12, column 5 */
+#define NIC1                                                                                       \
+    CLUSTER "node n1 {\n    id: 1\n    nic_a: ens1f0\n    nic_b: ens2f0\n    address_a: "          \
+            "fe80::1\n}\n# \n"                                     /* 10 lines; n1 is line 4 */
+#define NODE2(line) NIC1 "node n2 {\n    id: 2\n    " line "\n}\n" /* line 13, column 5 */
+#define X58         "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define X64         "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define X63         "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
 static struct hf_config config;
 static struct hf_err err;
@@ -92,7 +98,8 @@ static const struct fault {
                                 "'name'?)"},
     {"node n1 {\n    reserve: 1GiB\n", ":2:5: unknown key 'reserve' in section 'node n1' (known: "
                                        "id, reserve_memory, watchdog, fence_level_1, "
-                                       "fence_level_2, fence_level_3, fence_level_4)"},
+                                       "fence_level_2, fence_level_3, fence_level_4, nic_a, nic_b, "
+                                       "address_a, address_b)"},
     {"cluster {\n    beat: 1s\n", ":2:5: unknown key 'beat' in section 'cluster' (it belongs in "
                                   "section 'timing')"},
     {"cluster {\n    name:\n", ":2:10: no value for 'name'"},
@@ -187,6 +194,80 @@ static const struct fault {
      ":12:10: 'lease' is 4s with a 'beat' of 1334ms: at least 3 beats, or one lost message stops "
      "a node's VMs"},
     {WATCHDOG("}\nwatchdog {"), ":13:1: section 'watchdog' is given twice, first at line 11"},
+
+    /* network cards */
+    {"fabric {\n", ":1:1: section 'fabric' needs a name: write 'fabric NAME {'"},
+    {"fabric c {\n", ":1:1: there is no fabric 'c': there are 'a' and 'b'"},
+    {"fabric aa {\n", ":1:1: there is no fabric 'aa': there are 'a' and 'b'"},
+    {"fabric a {\n}\nfabric a {\n", ":3:1: fabric 'a' is given twice, first at line 1"},
+    {"nics {\n}\nnics {\n", ":3:1: section 'nics' is given twice, first at line 1"},
+    {SMALL "nics {\n}\n", ":11:1: section 'nics' without a node that has 'nic_a' or 'nic_b'"},
+    {SMALL "fabric b {\n}\n", ":11:1: fabric 'b' without a node that has 'nic_b'"},
+    {NICS("poll: 0ms"), ":12:11: '0ms' for 'poll' is out of range: 1ms to 100ms"},
+    {NICS("poll: 1us"),
+     ":12:11: bad value '1us' for 'poll': expected a duration with its unit (ms, "
+     "s, min or h), such as 500ms"},
+    {NICS("hold_down_max: 29s"),
+     ":12:20: 'hold_down_max' is 29s, less than 'hold_down', which is 30s"},
+    {NICS("hold_down: 11min"),
+     ":12:16: 'hold_down_max' is 10min, less than 'hold_down', which is 11min"},
+    {FABRIC_A("bfd_interval: 4ms"), ":12:19: '4ms' for 'bfd_interval' is out of range: 5ms to 1s"},
+    {FABRIC_A("bfd_multiplier: 1"),
+     ":12:21: 'bfd_multiplier' is 1: one lost packet would silence a "
+     "peer; 2 at least, or 0 for no BFD"},
+    {FABRIC_A("bfd_peer: fe80::g"),
+     ":12:15: bad value 'fe80::g' for 'bfd_peer': expected an address "
+     "of one host, such as fe80::1 or 10.1.0.1"},
+    {FABRIC_A("bfd_peer: fe80::2%eth0"),
+     ":12:15: bad value 'fe80::2%eth0' for 'bfd_peer': expected an address of one host, such as "
+     "fe80::1 or 10.1.0.1"},
+    {FABRIC_A("bfd_peer: fe80::2, fe80::3, fe80::4, fe80::5, fe80::6"),
+     ":12:51: too many items in the list 'bfd_peer': at most 4"},
+    {FABRIC_A("bfd_peer: fe80::2\n    bfd_multiplier: 0"),
+     ":12:15: 'bfd_peer' with 'bfd_multiplier: 0', which is no BFD"},
+    {FABRIC_A("bfd_peer: fe80::2, fe80:0::2"), ":12:24: address fe80::2 is given twice, first at "
+                                               "line 12"},
+    {FABRIC_A("bfd_peer: 10.0.0.1"),
+     ":12:15: address 10.0.0.1 is IPv4, that of line 8 is IPv6: the "
+     "BFD of one fabric speaks one of them"},
+    {NIC1 "fabric b {\n    bfd_peer: 10.0.0.1\n}\n",
+     ":12:15: 'bfd_peer' without an 'address_b': no node could speak to it"},
+    {NODE2("nic_a: ens/1"), ":13:12: bad value 'ens/1' for 'nic_a': expected an interface, such as "
+                            "enp1s0f0, or a PCI address, such as 0000:01:00.0"},
+    {NODE2("nic_a: 0000:01:00.8"), ":13:12: bad value '0000:01:00.8' for 'nic_a': expected an "
+                                   "interface, such as enp1s0f0, or a PCI address, such as "
+                                   "0000:01:00.0"},
+    {NODE2("nic_a: 0000:0A:00.0"), ":13:12: bad value '0000:0A:00.0' for 'nic_a': expected an "
+                                   "interface, such as enp1s0f0, or a PCI address, such as "
+                                   "0000:01:00.0"},
+    {NODE2("nic_a: enp65s0f0np0abcd"), ":13:12: bad value 'enp65s0f0np0abcd' for 'nic_a': expected "
+                                       "an interface, such as enp1s0f0, or a PCI address, such as "
+                                       "0000:01:00.0"},
+    {NODE2("nic_a: ens1f0\n    nic_b: ens1f0"),
+     ":14:12: 'nic_b' is 'nic_a' again, line 13: two fabrics need two cards"},
+    {NODE2("nic_a: 0000:01:00.0\n    nic_b: 0000:01:00.1"),
+     ":14:12: 'nic_b' is on the card of 'nic_a', line 13: its ports share one controller and die "
+     "together"},
+    {NODE2("address_b: 10.0.0.2"), ":13:16: 'address_b' without 'nic_b'"},
+    {NODE2("nic_a: ens1f0"),
+     ":13:12: node 'n2' has no 'address_a' and node 'n1' has one: BFD needs "
+     "it on every node of the fabric, or on none"},
+    {NODE2("nic_a: ens1f0\n    address_a: fe80::1"),
+     ":14:16: address fe80::1 is given twice, first at line 8"},
+    {NODE2("nic_a: ens1f0\n    address_a: 10.0.0.2"),
+     ":14:16: address 10.0.0.2 is IPv4, that of line 8 is IPv6: the BFD of one fabric speaks one "
+     "of "
+     "them"},
+    {NODE2("address_a: 0.0.0.0"),
+     ":13:16: bad value '0.0.0.0' for 'address_a': expected an address "
+     "of one host, such as fe80::1 or 10.1.0.1"},
+    {NODE2("address_a: ff02::1"),
+     ":13:16: bad value 'ff02::1' for 'address_a': expected an address "
+     "of one host, such as fe80::1 or 10.1.0.1"},
+    {NODE2("address_a: 127.0.0.1"), ":13:16: bad value '127.0.0.1' for 'address_a': expected an "
+                                    "address of one host, such as fe80::1 or 10.1.0.1"},
+    {NODE2("address_a: 224.0.0.1"), ":13:16: bad value '224.0.0.1' for 'address_a': expected an "
+                                    "address of one host, such as fe80::1 or 10.1.0.1"},
 
     /* parameters */
     {PARAM("action: off"), ":11:9: parameter 'action' is refused: the action is Holdfast's own "
@@ -413,6 +494,53 @@ START_TEST(the_watchdog_lands_where_it_belongs)
 }
 END_TEST
 
+START_TEST(cards_land_where_they_belong)
+{
+    static const struct hf_nics_conf *nics = &config.nics;
+
+    ck_assert_int_eq(parse(SMALL), HF_OK);
+    ck_assert(!nics->is_used);
+    ck_assert_uint_eq(nics->poll_us, 1000);
+    ck_assert_uint_eq(nics->hold_down_ms, 30000);
+    ck_assert_uint_eq(nics->hold_down_max_ms, 600000);
+    ck_assert_uint_eq(nics->flip_deadline_ms, 200);
+    ck_assert_uint_eq(nics->bfd_interval_us[1], 10000);
+    ck_assert_uint_eq(nics->bfd_multiplier[1], 3);
+    ck_assert_uint_eq(config.group.policy.leg_move_ms, 5000);
+    ck_assert_uint_eq(config.group.nodes[0].fabrics, 0);
+
+    ck_assert_int_eq(
+        parse(CLUSTER "nics {\n poll: 2ms\n hold_down: 10s\n hold_down_max: 20s\n"
+                      " flip_deadline: 100ms\n leg_move: 8s\n}\n"
+                      "fabric b {\n bfd_interval: 1s\n bfd_multiplier: 5\n bfd_peer: 10.0.0.9\n}\n"
+                      "node x {\n id: 1\n nic_b: 0000:a1:00.1\n address_b: 10.0.0.1\n}\n"
+                      "node y {\n id: 2\n nic_a: ens1f0\n nic_b: br-b\n address_b: 10.0.0.2\n}\n"
+                      "node z {\n id: 3\n}\n"),
+        HF_OK);
+    ck_assert(nics->is_used);
+    ck_assert_uint_eq(nics->poll_us, 2000);
+    ck_assert_uint_eq(nics->hold_down_ms, 10000);
+    ck_assert_uint_eq(nics->hold_down_max_ms, 20000);
+    ck_assert_uint_eq(nics->flip_deadline_ms, 100);
+    ck_assert_uint_eq(config.group.policy.leg_move_ms, 8000);
+    ck_assert_uint_eq(nics->bfd_interval_us[0], 10000);
+    ck_assert_uint_eq(nics->bfd_interval_us[1], 1000000);
+    ck_assert_uint_eq(nics->bfd_multiplier[1], 5);
+    ck_assert_str_eq(nics->bfd_peer[1][0], "10.0.0.9");
+    ck_assert_str_eq(nics->bfd_peer[1][1], "");
+    ck_assert_str_eq(nics->pf[0][0], "");
+    ck_assert_str_eq(nics->pf[0][1], "0000:a1:00.1");
+    ck_assert_str_eq(nics->pf[1][0], "ens1f0");
+    ck_assert_str_eq(nics->address[1][1], "10.0.0.2");
+    ck_assert_uint_eq(config.group.nodes[0].fabrics, 2);
+    ck_assert_uint_eq(config.group.nodes[1].fabrics, 3);
+    ck_assert_uint_eq(config.group.nodes[2].fabrics, 0);
+    ck_assert(config_has_bfd(&config, (hf_node){0}, 1));
+    ck_assert(!config_has_bfd(&config, (hf_node){0}, 0));
+    ck_assert(!config_has_bfd(&config, (hf_node){1}, 0));
+}
+END_TEST
+
 START_TEST(an_empty_timing_section_means_the_same_as_none)
 {
     struct hf_digest without;
@@ -502,6 +630,13 @@ START_TEST(what_is_allowed)
         WATCHDOG("use: yes\n    lease: 1500ms"),
         WATCHDOG("lease: 1s"), /* unused */
         PARAM("systems-uri: /redfish/v1/Systems/1"),
+        NIC1,
+        NODE2("nic_a: ens1f0\n    address_a: fe80::2"),
+        NODE2("nic_b: ens1f0"),
+        /* every link has its own fe80::1 */
+        CLUSTER "node n1 {\n id: 1\n nic_a: x\n nic_b: y\n address_a: fe80::1\n"
+                " address_b: fe80::1\n}\n",
+        FABRIC_A("bfd_multiplier: 0\n}\nnode n2 {\n    id: 2\n    nic_a: ens1f0"),
         "cluster{\n    name:colo\n}\n" NODE1 DEV_A,
         "cluster\t{ \t\n\tname\t:\tcolo\t\n\t}\t\n" NODE1 DEV_A,
     };
@@ -516,7 +651,7 @@ HF_TEST_MAIN("config/parse", HF_LOOP(every_fault_has_its_message, 0, FAULTS),
              HF_CASE(a_file_too_large_is_refused), HF_CASE(a_ninth_node_is_refused),
              HF_CASE(a_thirty_third_device_is_refused), HF_CASE(a_default_parameter_has_no_room),
              HF_CASE(the_first_error_wins), HF_CASE(defaults_are_those_of_the_manual),
-             HF_CASE(the_watchdog_lands_where_it_belongs),
+             HF_CASE(the_watchdog_lands_where_it_belongs), HF_CASE(cards_land_where_they_belong),
              HF_CASE(an_empty_timing_section_means_the_same_as_none),
              HF_CASE(every_value_lands_where_it_belongs),
              HF_CASE(ipmilan_speaks_ipmi_2_unless_told_otherwise), HF_CASE(what_is_allowed))

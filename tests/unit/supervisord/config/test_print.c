@@ -131,6 +131,99 @@ START_TEST(the_digest_is_the_sha256_of_the_canonical_text)
 }
 END_TEST
 
+/* With cards: between the watchdog and the nodes, and at the end of each node. */
+static const char nics_canonical[] = "nics {\n"
+                                     "    poll: 2ms\n"
+                                     "    hold_down: 30s\n"
+                                     "    hold_down_max: 10min\n"
+                                     "    flip_deadline: 200ms\n"
+                                     "    leg_move: 7s\n"
+                                     "}\n"
+                                     "\n"
+                                     "fabric a {\n"
+                                     "    bfd_interval: 20ms\n"
+                                     "    bfd_multiplier: 3\n"
+                                     "    bfd_peer: fe80::ffff, fe80::fffe\n"
+                                     "}\n"
+                                     "\n"
+                                     "fabric b {\n"
+                                     "    bfd_interval: 10ms\n"
+                                     "    bfd_multiplier: 0\n"
+                                     "}\n"
+                                     "\n"
+                                     "node n1 {\n"
+                                     "    id: 1\n"
+                                     "    reserve_memory: 2GiB\n"
+                                     "    watchdog: yes\n"
+                                     "    nic_a: ens1f0\n"
+                                     "    nic_b: 0000:a1:00.0\n"
+                                     "    address_a: fe80::1\n"
+                                     "}\n";
+
+START_TEST(the_canonical_text_of_cards_is_this)
+{
+    must_parse("cluster {\n name: x\n}\n"
+               "node n1 {\n address_a: FE80:0::1\n nic_b: 0000:a1:00.0\n id: 1\n"
+               " nic_a: ens1f0\n}\n"
+               "fabric b {\n bfd_multiplier: 0\n}\n"
+               "fabric a {\n bfd_peer: fe80::ffff,fe80::fffe\n bfd_interval: 20ms\n}\n"
+               "nics {\n leg_move: 7000ms\n poll: 2ms\n}\n",
+               &config);
+    config_print(&config, text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "\n\nnics {\n"));
+    ck_assert_str_eq(strstr(text, "\n\nnics {\n") + 2, nics_canonical);
+    must_come_back();
+}
+END_TEST
+
+/* What nobody has is not spoken of, and does not change the name of the configuration. */
+START_TEST(a_fabric_that_no_node_has_is_not_printed)
+{
+    must_parse("cluster {\n name: x\n}\nnode n1 {\n id: 1\n nic_b: ens2f0\n}\n", &config);
+    config_print(&config, text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "\nfabric b {\n"));
+    ck_assert_ptr_null(strstr(text, "fabric a"));
+    must_come_back();
+    must_parse(canonical, &config);
+    config_print(&config, text, sizeof text);
+    ck_assert_ptr_null(strstr(text, "nic"));
+    ck_assert_ptr_null(strstr(text, "fabric"));
+}
+END_TEST
+
+START_TEST(the_digest_tells_every_difference_of_cards)
+{
+    static const struct {
+        const char *was, *now;
+    } edits[] = {
+        {"poll: 2ms", "poll: 1ms"},
+        {"hold_down: 30s", "hold_down: 31s"},
+        {"down_max: 10min", "down_max: 11min"},
+        {"deadline: 200ms", "deadline: 201ms"},
+        {"leg_move: 7s", "leg_move: 8s"},
+        {"interval: 20ms", "interval: 21ms"},
+        {"interval: 10ms", "interval: 11ms"},
+        {"multiplier: 3", "multiplier: 4"},
+        {"multiplier: 0", "multiplier: 2"},
+        {", fe80::fffe", ""},
+        {"ffff, fe80::fffe", "fffe, fe80::ffff"},
+        {"ens1f0", "ens1f1"},
+        {"a1:00.0", "a1:00.1"},
+        {"fe80::1", "fe80::2"},
+    };
+    static char changed[2048];
+    const char *at = strstr(nics_canonical, edits[_i].was);
+
+    ck_assert_ptr_nonnull(at);
+    snprintf(text, sizeof text, "cluster {\n name: x\n}\n%s", nics_canonical);
+    snprintf(changed, sizeof changed, "cluster {\n name: x\n}\n%.*s%s%s",
+             (int)(at - nics_canonical), nics_canonical, edits[_i].now, at + strlen(edits[_i].was));
+    must_parse(text, &config);
+    must_parse(changed, &again);
+    ck_assert(!hf_digest_equal(&config.group.config, &again.group.config));
+}
+END_TEST
+
 START_TEST(the_digest_tells_every_difference)
 {
     static const struct {
@@ -190,6 +283,8 @@ START_TEST(the_shipped_example_is_good)
     ck_assert_uint_eq(config.group.nodes[0].fence_levels, 2);
     ck_assert_uint_eq(config.fence[0].level[1].devices_count, 2);
     ck_assert_uint_eq(config.devices_count, 5);
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert_uint_eq(config.group.nodes[i].fabrics, 3);
     must_come_back();
 }
 END_TEST
@@ -203,6 +298,17 @@ START_TEST(the_example_shows_the_defaults_of_timing)
     ck_assert_uint_eq(config.mute_after_ms, again.mute_after_ms);
     ck_assert_int_eq(memcmp(&config.group.policy, &again.group.policy, sizeof config.group.policy),
                      0);
+    /* Of the cards it says so, too, but for one peer. */
+    ck_assert(config.nics.is_used);
+    ck_assert(!again.nics.is_used);
+    ck_assert_uint_eq(config.nics.poll_us, again.nics.poll_us);
+    ck_assert_uint_eq(config.nics.hold_down_ms, again.nics.hold_down_ms);
+    ck_assert_uint_eq(config.nics.hold_down_max_ms, again.nics.hold_down_max_ms);
+    ck_assert_uint_eq(config.nics.flip_deadline_ms, again.nics.flip_deadline_ms);
+    ck_assert_mem_eq(config.nics.bfd_interval_us, again.nics.bfd_interval_us,
+                     sizeof config.nics.bfd_interval_us);
+    ck_assert_mem_eq(config.nics.bfd_multiplier, again.nics.bfd_multiplier,
+                     sizeof config.nics.bfd_multiplier);
     /* Of the watchdog it says that only `use` and `lease` are not. */
     ck_assert(config.watchdog.is_used);
     ck_assert(!again.watchdog.is_used);
@@ -287,6 +393,9 @@ static void add_node(struct hf_rng *rng, unsigned node)
     add("node n%u {\n id: %u\n", 100 - node, 1 + node * 8000 + below(rng, 8000));
     if (below(rng, 2) == 0)
         add(" watchdog: %s\n", below(rng, 2) == 0 ? "yes" : "no");
+    for (char f = 'a'; f <= 'b'; f++)
+        if (below(rng, 2) == 0)
+            add(" nic_%c: ens%u%c\n address_%c: fe80::%x\n", f, below(rng, 100), f, f, node + 1);
     if (below(rng, 2) == 0)
         add(" reserve_memory: %u%s\n", 64 + below(rng, 960), below(rng, 2) == 0 ? "MiB" : "GiB");
     for (unsigned level = levels; level >= 1; level--)
@@ -349,6 +458,7 @@ END_TEST
 START_TEST(the_largest_configuration_comes_back)
 {
     char name[HF_NAME_MAX + 1], value[HF_PARAM_VALUE_MAX + 1];
+    static const char wide[] = "fd00:1111:2222:3333:4444:5555:6666";
 
     memset(name, 'n', sizeof name);
     memset(value, 'v', sizeof value);
@@ -358,8 +468,12 @@ START_TEST(the_largest_configuration_comes_back)
         add("node %.62s%u {\nid: %u\nreserve_memory: 1048575MiB\n", name, i, 65535 - i);
         for (unsigned level = 1; level <= HF_FENCE_LEVELS_MAX; level++)
             add("fence_level_%u: %.61s%u%u\n", level, name, i, level);
-        add("}\n");
+        add("nic_a: %.14sa\nnic_b: %.14sb\naddress_a: %s:a%u\naddress_b: %s:b%u\n}\n", name, name,
+            wide, i, wide, i);
     }
+    for (char f = 'a'; f <= 'b'; f++)
+        add("fabric %c {\nbfd_peer: %s:%c100, %s:%c101, %s:%c102, %s:%c103\n}\n", f, wide, f, wide,
+            f, wide, f, wide, f);
     for (unsigned i = 0; i < HF_DEVICES_MAX; i++) {
         add("fence_device %.61s%u%u {\nagent: fence_%.57s\ncredentials: %.63s\nparams {\n", name,
             i / 4, i % 4 + 1, name, name);
@@ -374,8 +488,11 @@ END_TEST
 
 HF_TEST_MAIN("config/print", HF_CASE(the_canonical_text_is_this),
              HF_CASE(the_digest_is_the_sha256_of_the_canonical_text),
-             HF_LOOP(the_digest_tells_every_difference, 0, 25), HF_CASE(the_order_of_nodes_counts),
-             HF_CASE(the_shipped_example_is_good),
+             HF_LOOP(the_digest_tells_every_difference, 0, 25),
+             HF_CASE(the_canonical_text_of_cards_is_this),
+             HF_CASE(a_fabric_that_no_node_has_is_not_printed),
+             HF_LOOP(the_digest_tells_every_difference_of_cards, 0, 14),
+             HF_CASE(the_order_of_nodes_counts), HF_CASE(the_shipped_example_is_good),
              HF_CASE(the_example_shows_the_defaults_of_timing),
              HF_CASE(an_unused_watchdog_is_remembered_by_its_nodes),
              HF_CASE(a_short_buffer_gets_the_beginning_and_the_length),

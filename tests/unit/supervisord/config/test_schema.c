@@ -5,6 +5,7 @@
 
 static struct hf_config config;
 static struct config_node node;
+static struct config_fabric fabric;
 static struct hf_fence_device device;
 static struct hf_err err;
 
@@ -12,6 +13,8 @@ static void *record_of(enum config_section_id section)
 {
     if (section == CONFIG_NODE)
         return &node;
+    if (section == CONFIG_FABRIC)
+        return &fabric;
     if (section == CONFIG_DEVICE)
         return &device;
     return &config;
