@@ -92,14 +92,14 @@ static void put_progress(struct agent_outbox *box, const struct hf_report *repor
     fill(box, pick, report);
 }
 
-static bool put_vm(struct agent_outbox *box, const struct hf_report *report)
+static bool put_vm(struct agent_outbox *box, hf_vm_uid uid, const struct hf_report *report)
 {
-    struct agent_outbox_small *small = slot_of_vm(box, report->u.vm.uid);
+    struct agent_outbox_small *small = slot_of_vm(box, uid);
 
     if (small == NULL)
         return false;
     fill(box, small, report);
-    small->uid = report->u.vm.uid;
+    small->uid = uid;
     return true;
 }
 
@@ -113,14 +113,18 @@ bool agent_outbox_put(struct agent_outbox *box, const struct hf_report *report)
         fill(box, &box->watch, report);
         return true;
     case HF_REPORT_INVENTORY:
+    case HF_REPORT_NICS: /* no agent says both */
         box->inventory_len = report_encode(report, box->inventory);
         box->inventory_at = ++box->at_last;
         return true;
     case HF_REPORT_VM:
-        return put_vm(box, report);
+        return put_vm(box, report->u.vm.uid, report);
+    case HF_REPORT_LEGS:
+        return put_vm(box, report->u.legs.uid, report);
     case HF_REPORT_DONE:
         return put_done(box, report);
     case HF_REPORT_PROGRESS:
+    case HF_REPORT_FLIP:
         put_progress(box, report);
         return true;
     case HF_REPORT_HELLO:
@@ -135,6 +139,7 @@ bool agent_outbox_put(struct agent_outbox *box, const struct hf_report *report)
     case HF_REPORT_LEASE:
     case HF_REPORT_TEST:
     case HF_REPORT_SELF_STOP:
+    case HF_REPORT_NIC_ORDER:
     case HF_REPORT_KINDS:
         break;
     }

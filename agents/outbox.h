@@ -1,9 +1,9 @@
 /* outbox.h - reports on their way to the daemon: bounded, and never the wrong thing lost.
- * Of everything that is a state (host, watch, inventory, one VM) only the newest word is kept.
- * Results of orders are kept even after they were sent, because a sent record may die with the
- * daemon that had not read it: they are told again on the next connection, until the daemon drops
- * their token or newer results need the room. Repeating is safe: only a live token counts.
- * Order of sending = order of the last put. One owner, no I/O, no clock. */
+ * Of everything that is a state (host, watch, inventory or NICs, one VM or its legs) only the
+ * newest word is kept. Results of orders are kept even after they were sent, because a sent record
+ * may die with the daemon that had not read it: they are told again on the next connection, until
+ * the daemon drops their token or newer results need the room. Repeating is safe: only a live token
+ * counts. Order of sending = order of the last put. One owner, no I/O, no clock. */
 #ifndef AGENTS_OUTBOX_H
 #define AGENTS_OUTBOX_H
 
@@ -16,7 +16,7 @@
 enum {
     OUTBOX_SMALL_BYTES = 224,         /* the longest result: 20 bytes and a reason */
     OUTBOX_DONE_MAX = HF_EFFECTS_MAX, /* every order a group can have in flight */
-    OUTBOX_PROGRESS_MAX = 64,         /* for people: the oldest unsent one gives way, counted */
+    OUTBOX_PROGRESS_MAX = 64, /* and flips, for people: the oldest unsent one gives way, counted */
 };
 
 struct agent_outbox_small {

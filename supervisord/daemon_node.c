@@ -251,7 +251,8 @@ static void look_agents(const struct daemon *d, struct ctl_shell *shell)
         struct agents_view view = agents_look(d->agents, (enum hf_agent_kind)kind);
         struct ctl_agent *agent = &shell->agent[kind];
 
-        agent->is_expected = kind != HF_AGENT_FEEDER || d->self->has_watchdog;
+        agent->is_expected = (kind != HF_AGENT_FEEDER || d->self->has_watchdog) &&
+                             (kind != HF_AGENT_NIC || d->self->fabrics != 0);
         agent->is_connected = view.is_connected;
         agent->is_fresh = view.is_fresh;
         agent->since = view.since;

@@ -681,6 +681,10 @@ static void told(void *user, const struct hf_report *report, int ride, hf_time n
     case HF_REPORT_LEASE:
     case HF_REPORT_WATCHDOG:
     case HF_REPORT_TESTED:
+    case HF_REPORT_NICS:
+    case HF_REPORT_LEGS:
+    case HF_REPORT_FLIP:
+    case HF_REPORT_NIC_ORDER:
     case HF_REPORT_HELLO:
     case HF_REPORT_HOST:
     case HF_REPORT_INVENTORY:

@@ -54,6 +54,8 @@ static const char *kind_name(enum hf_agent_kind kind)
         return "fence";
     case HF_AGENT_FEEDER:
         return "feeder";
+    case HF_AGENT_NIC:
+        return "nic";
     case HF_AGENT_KINDS:
         break;
     }
@@ -215,6 +217,8 @@ static int64_t stale_ms(enum hf_agent_kind kind)
         return AGENTS_VM_STALE_MS;
     case HF_AGENT_FEEDER:
         return AGENTS_FEEDER_STALE_MS;
+    case HF_AGENT_NIC:
+        return AGENTS_NIC_STALE_MS;
     case HF_AGENT_FENCE:
     case HF_AGENT_KINDS:
         break;

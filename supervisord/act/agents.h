@@ -23,6 +23,7 @@ enum {
     AGENTS_ASK_MS = 10000,         /* the VM agent is asked for its inventory so often */
     AGENTS_VM_STALE_MS = 30000,    /* three of those */
     AGENTS_FEEDER_STALE_MS = 6000, /* three of its periods of 2 s */
+    AGENTS_NIC_STALE_MS = 6000,    /* the same */
     /* The list of every VM, its end, and every order there can be. */
     AGENTS_QUEUE_MAX = HF_VMS_MAX + 1 + HF_EFFECTS_MAX,
 };

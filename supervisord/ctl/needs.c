@@ -466,6 +466,8 @@ static struct command unit_of(unsigned kind)
         return command_of("holdfast-fencer");
     case HF_AGENT_FEEDER:
         return command_of("holdfast-feeder");
+    case HF_AGENT_NIC:
+        return command_of("holdfast-nicbond");
     case HF_AGENT_HOST:
     case HF_AGENT_VM:
     case HF_AGENT_KINDS:

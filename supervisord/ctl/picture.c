@@ -18,6 +18,7 @@ static const char *const agents[HF_AGENT_KINDS] = {
     [HF_AGENT_VM] = "vm",
     [HF_AGENT_FENCE] = "fence",
     [HF_AGENT_FEEDER] = "feeder",
+    [HF_AGENT_NIC] = "nic",
 };
 
 const char *ctl_phase_name(enum ctl_phase phase)

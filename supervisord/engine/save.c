@@ -6,7 +6,7 @@
 #include "supervisord/base/hash.h"
 #include "supervisord/engine/internal.h"
 
-enum { SAVE_VERSION = 2 };
+enum { SAVE_VERSION = 3 };
 
 static void put_token(struct hf_writer *w, struct hf_token t)
 {
@@ -41,6 +41,7 @@ static void put_group(struct hf_writer *w, const struct hf_group *g)
         hf_put_u8(w, g->nodes[n].fence_levels);
         hf_put_u32(w, g->nodes[n].reserve_mib);
         hf_put_u8(w, g->nodes[n].has_watchdog);
+        hf_put_u8(w, g->nodes[n].fabrics);
     }
     const struct hf_policy *p = &g->policy;
     hf_put_u32(w, p->silent_grace_ms);
@@ -54,6 +55,7 @@ static void put_group(struct hf_writer *w, const struct hf_group *g)
     hf_put_u32(w, p->safe_time_ms);
     hf_put_u32(w, p->settle_ms);
     hf_put_u32(w, p->flap_window_ms);
+    hf_put_u32(w, p->leg_move_ms);
     hf_put_u32(w, p->storm_window_ms);
     hf_put_u8(w, p->storm_fences);
     hf_put_u8(w, p->returns_max);
@@ -128,6 +130,7 @@ static void put_def(struct hf_writer *w, const struct hf_vm_def *d)
     hf_put_u8(w, d->restarts_here);
     hf_put_u8(w, d->restarts_max);
     hf_put_u32(w, d->stop_grace_ms);
+    hf_put_u8(w, d->legs);
 }
 
 static void put_vm(struct hf_writer *w, const struct vm *v)
@@ -263,6 +266,7 @@ static void get_group(struct hf_reader *r, struct hf_group *g)
         g->nodes[n].fence_levels = hf_get_enum(r, HF_FENCE_LEVELS_MAX + 1);
         g->nodes[n].reserve_mib = hf_get_u32(r);
         g->nodes[n].has_watchdog = hf_get_enum(r, 2);
+        g->nodes[n].fabrics = hf_get_enum(r, 1 << HF_FABRICS_MAX);
     }
     struct hf_policy *p = &g->policy;
     p->silent_grace_ms = hf_get_u32(r);
@@ -276,6 +280,7 @@ static void get_group(struct hf_reader *r, struct hf_group *g)
     p->safe_time_ms = hf_get_u32(r);
     p->settle_ms = hf_get_u32(r);
     p->flap_window_ms = hf_get_u32(r);
+    p->leg_move_ms = hf_get_u32(r);
     p->storm_window_ms = hf_get_u32(r);
     p->storm_fences = hf_get_u8(r);
     p->returns_max = hf_get_u8(r);
@@ -359,6 +364,7 @@ static void get_def(struct hf_reader *r, const struct engine *e, struct hf_vm_de
     d->restarts_here = hf_get_u8(r);
     d->restarts_max = hf_get_u8(r);
     d->stop_grace_ms = hf_get_u32(r);
+    d->legs = hf_get_enum(r, 1 << HF_FABRICS_MAX);
 }
 
 static void get_vm(struct hf_reader *r, const struct engine *e, struct vm *v)

@@ -93,6 +93,7 @@ static void put_def(struct hf_writer *w, const struct hf_vm_def *def)
     hf_put_u8(w, def->restarts_here);
     hf_put_u8(w, def->restarts_max);
     hf_put_u32(w, def->stop_grace_ms);
+    hf_put_u8(w, def->legs);
 }
 
 static void get_def(struct hf_reader *r, struct hf_vm_def *def)
@@ -109,6 +110,7 @@ static void get_def(struct hf_reader *r, struct hf_vm_def *def)
     def->restarts_here = hf_get_u8(r);
     def->restarts_max = hf_get_u8(r);
     def->stop_grace_ms = hf_get_u32(r);
+    def->legs = hf_get_enum(r, 1 << HF_FABRICS_MAX);
     if (def->xml_bytes > HF_XML_MAX || def->memory_mib == 0 || def->priority > HF_PRIORITY_MAX)
         r->bad = true;
 }

@@ -139,3 +139,50 @@ void fields_get_inventory(struct hf_reader *r, uint64_t *as_of, struct hf_vm_see
     }
     *count = r->bad ? 0 : said;
 }
+
+void fields_put_legs(struct hf_writer *w, hf_legs has, hf_legs up, hf_fabric active)
+{
+    hf_put_u8(w, has);
+    hf_put_u8(w, up);
+    hf_put_u8(w, active);
+}
+
+void fields_get_legs(struct hf_reader *r, hf_legs *has, hf_legs *up, hf_fabric *active)
+{
+    *has = hf_get_enum(r, 1 << HF_FABRICS_MAX);
+    *up = hf_get_enum(r, 1 << HF_FABRICS_MAX);
+    *active = hf_get_enum(r, HF_FABRICS_MAX + 1);
+    if (*up & ~*has)
+        r->bad = true;
+}
+
+void fields_put_flip(struct hf_writer *w, const struct hf_flip *flip)
+{
+    hf_put_u64(w, flip->epoch);
+    hf_put_u32(w, flip->uid);
+    hf_put_u8(w, flip->from);
+    hf_put_u8(w, flip->to);
+    hf_put_u8(w, (uint8_t)flip->cause);
+    hf_put_u8(w, (uint8_t)flip->method);
+    hf_put_u8(w, (uint8_t)flip->outcome);
+    hf_put_u32(w, flip->judged_us);
+    hf_put_u32(w, flip->ordered_us);
+    hf_put_u32(w, flip->confirmed_us);
+    hf_put_u64(w, (uint64_t)flip->wall_ns);
+}
+
+/* From or to HF_FABRICS_MAX: from an unknown leg, or to none because no other was healthy. */
+void fields_get_flip(struct hf_reader *r, struct hf_flip *flip)
+{
+    flip->epoch = hf_get_u64(r);
+    flip->uid = hf_get_u32(r);
+    flip->from = hf_get_enum(r, HF_FABRICS_MAX + 1);
+    flip->to = hf_get_enum(r, HF_FABRICS_MAX + 1);
+    flip->cause = (enum hf_nic_cause)hf_get_enum(r, HF_NIC_CAUSES);
+    flip->method = (enum hf_flip_method)hf_get_enum(r, HF_FLIP_METHODS);
+    flip->outcome = (enum hf_flip_outcome)hf_get_enum(r, HF_FLIP_OUTCOMES);
+    flip->judged_us = hf_get_u32(r);
+    flip->ordered_us = hf_get_u32(r);
+    flip->confirmed_us = hf_get_u32(r);
+    flip->wall_ns = (int64_t)hf_get_u64(r);
+}

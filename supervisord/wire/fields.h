@@ -10,6 +10,7 @@
 #include "supervisord/base/buf.h"
 #include "supervisord/engine/engine.h"
 #include "supervisord/model/ids.h"
+#include "supervisord/model/nic.h"
 
 void fields_put_bool(struct hf_writer *w, bool v);
 bool fields_get_bool(struct hf_reader *r);
@@ -42,5 +43,11 @@ void fields_put_inventory(struct hf_writer *w, uint64_t as_of, const struct hf_v
                           uint16_t count);
 void fields_get_inventory(struct hf_reader *r, uint64_t *as_of, struct hf_vm_seen vm[HF_VMS_MAX],
                           uint16_t *count);
+
+/* Only legs that it has can carry. `active` may be HF_FABRICS_MAX: not known. */
+void fields_put_legs(struct hf_writer *w, hf_legs has, hf_legs up, hf_fabric active);
+void fields_get_legs(struct hf_reader *r, hf_legs *has, hf_legs *up, hf_fabric *active);
+void fields_put_flip(struct hf_writer *w, const struct hf_flip *flip);
+void fields_get_flip(struct hf_reader *r, struct hf_flip *flip);
 
 #endif

@@ -16,7 +16,7 @@
 #include "supervisord/model/limits.h"
 
 /* Raise at every change of an existing message. */
-#define GROUP_VERSION 2u
+#define GROUP_VERSION 3u
 
 enum {
     GROUP_HEADER_BYTES = 60,

@@ -342,6 +342,117 @@ static void get_test(struct hf_reader *r, struct hf_report *report)
     fields_get_name(r, report->u.test.target);
 }
 
+/* ---- NICs: what texts say comes from drivers, firmware and switches ---- */
+
+static void put_pf(struct hf_writer *w, const struct hf_pf_facts *pf)
+{
+    hf_put_u8(w, (uint8_t)pf->state);
+    hf_put_u8(w, (uint8_t)pf->cause);
+    hf_put_u32(w, pf->hold_ms);
+    fields_put_text(w, pf->name);
+    fields_put_text(w, pf->pci);
+    fields_put_text(w, pf->driver);
+    fields_put_text(w, pf->firmware);
+    fields_put_text(w, pf->serial);
+    fields_put_text(w, pf->switch_id);
+    hf_put_u16(w, (uint16_t)pf->numa_node);
+    hf_put_u16(w, pf->vfs);
+    hf_put_u16(w, pf->vfs_without_driver);
+    hf_put_u8(w, pf->bfd_peers);
+    hf_put_u8(w, pf->bfd_up);
+    hf_put_u64(w, pf->carrier_downs);
+    hf_put_u64(w, pf->aer_errors);
+    hf_put_u64(w, pf->resets);
+    hf_put_u32(w, pf->rtnl_ms);
+}
+
+static void get_pf(struct hf_reader *r, struct hf_pf_facts *pf)
+{
+    pf->state = (enum hf_pf)hf_get_enum(r, HF_PFS);
+    pf->cause = (enum hf_nic_cause)hf_get_enum(r, HF_NIC_CAUSES);
+    pf->hold_ms = hf_get_u32(r);
+    hf_get_str(r, pf->name, sizeof pf->name);
+    hf_get_str(r, pf->pci, sizeof pf->pci);
+    hf_get_str(r, pf->driver, sizeof pf->driver);
+    hf_get_str(r, pf->firmware, sizeof pf->firmware);
+    hf_get_str(r, pf->serial, sizeof pf->serial);
+    hf_get_str(r, pf->switch_id, sizeof pf->switch_id);
+    pf->numa_node = (int16_t)hf_get_u16(r);
+    pf->vfs = hf_get_u16(r);
+    pf->vfs_without_driver = hf_get_u16(r);
+    pf->bfd_peers = hf_get_u8(r);
+    pf->bfd_up = hf_get_u8(r);
+    pf->carrier_downs = hf_get_u64(r);
+    pf->aer_errors = hf_get_u64(r);
+    pf->resets = hf_get_u64(r);
+    pf->rtnl_ms = hf_get_u32(r);
+}
+
+static void put_nics(struct hf_writer *w, const struct hf_report *report)
+{
+    HF_ASSERT(report->u.nics.count <= HF_FABRICS_MAX);
+    hf_put_u8(w, report->u.nics.count);
+    for (uint8_t f = 0; f < report->u.nics.count; f++)
+        put_pf(w, &report->u.nics.pf[f]);
+}
+
+static void get_nics(struct hf_reader *r, struct hf_report *report)
+{
+    report->u.nics.count = hf_get_enum(r, HF_FABRICS_MAX + 1);
+    for (uint8_t f = 0; f < report->u.nics.count; f++)
+        get_pf(r, &report->u.nics.pf[f]);
+}
+
+static void put_legs(struct hf_writer *w, const struct hf_report *report)
+{
+    const struct hf_vm_legs *legs = &report->u.legs;
+
+    hf_put_u32(w, legs->uid);
+    hf_put_u32(w, legs->start_no);
+    fields_put_legs(w, legs->has, legs->up, legs->active);
+    fields_put_bool(w, legs->has_helper);
+    for (size_t f = 0; f < HF_FABRICS_MAX; f++)
+        hf_put_u8(w, (uint8_t)legs->kind[f]);
+}
+
+static void get_legs(struct hf_reader *r, struct hf_report *report)
+{
+    struct hf_vm_legs *legs = &report->u.legs;
+
+    legs->uid = hf_get_u32(r);
+    legs->start_no = hf_get_u32(r);
+    fields_get_legs(r, &legs->has, &legs->up, &legs->active);
+    legs->has_helper = fields_get_bool(r);
+    for (size_t f = 0; f < HF_FABRICS_MAX; f++)
+        legs->kind[f] = (enum hf_leg_kind)hf_get_enum(r, HF_LEG_KINDS);
+}
+
+static void put_flip(struct hf_writer *w, const struct hf_report *report)
+{
+    hf_put_u32(w, report->u.flip.number);
+    fields_put_flip(w, &report->u.flip.flip);
+}
+
+static void get_flip(struct hf_reader *r, struct hf_report *report)
+{
+    report->u.flip.number = hf_get_u32(r);
+    fields_get_flip(r, &report->u.flip.flip);
+}
+
+static void put_nic_order(struct hf_writer *w, const struct hf_report *report)
+{
+    hf_put_u32(w, report->u.nic_order.number);
+    hf_put_u32(w, report->u.nic_order.uid);
+    hf_put_u8(w, report->u.nic_order.to);
+}
+
+static void get_nic_order(struct hf_reader *r, struct hf_report *report)
+{
+    report->u.nic_order.number = fields_get_positive(r);
+    report->u.nic_order.uid = fields_get_uid(r);
+    report->u.nic_order.to = hf_get_enum(r, HF_FABRICS_MAX);
+}
+
 static void put_nothing(struct hf_writer *w, const struct hf_report *report)
 {
     (void)w;
@@ -366,7 +477,7 @@ struct kind {
 
 static const struct kind kinds[] = {
     [HF_REPORT_HELLO] = {BY(HF_AGENT_HOST) | BY(HF_AGENT_VM) | BY(HF_AGENT_FENCE) |
-                             BY(HF_AGENT_FEEDER),
+                             BY(HF_AGENT_FEEDER) | BY(HF_AGENT_NIC),
                          put_hello, get_hello},
     [HF_REPORT_HOST] = {BY(HF_AGENT_HOST), put_host, get_host},
     [HF_REPORT_INVENTORY] = {BY(HF_AGENT_VM), put_inventory, get_inventory},
@@ -376,6 +487,9 @@ static const struct kind kinds[] = {
     [HF_REPORT_PROGRESS] = {BY(HF_AGENT_VM) | BY(HF_AGENT_FENCE), put_progress, get_progress},
     [HF_REPORT_WATCHDOG] = {BY(HF_AGENT_FEEDER), put_watchdog, get_watchdog},
     [HF_REPORT_TESTED] = {BY(HF_AGENT_FENCE), put_tested, get_tested},
+    [HF_REPORT_NICS] = {BY(HF_AGENT_NIC), put_nics, get_nics},
+    [HF_REPORT_LEGS] = {BY(HF_AGENT_NIC), put_legs, get_legs},
+    [HF_REPORT_FLIP] = {BY(HF_AGENT_NIC), put_flip, get_flip},
     [HF_REPORT_VMS] = {0, put_vms, get_vms},
     [HF_REPORT_START] = {0, put_start, get_start},
     [HF_REPORT_STOP] = {0, put_stop, get_stop},
@@ -385,6 +499,7 @@ static const struct kind kinds[] = {
     [HF_REPORT_LEASE] = {0, put_lease, get_lease},
     [HF_REPORT_TEST] = {0, put_test, get_test},
     [HF_REPORT_SELF_STOP] = {0, put_nothing, get_nothing},
+    [HF_REPORT_NIC_ORDER] = {0, put_nic_order, get_nic_order},
 };
 _Static_assert(sizeof kinds / sizeof kinds[0] == HF_REPORT_KINDS, "every kind has its codec");
 

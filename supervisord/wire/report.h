@@ -6,14 +6,16 @@
 
 #include "supervisord/base/err.h"
 #include "supervisord/engine/engine.h"
+#include "supervisord/model/nic.h"
 
-enum { HF_REPORT_VERSION = 2 };
+enum { HF_REPORT_VERSION = 3 };
 
 enum hf_agent_kind {
     HF_AGENT_HOST = 1,
     HF_AGENT_VM,
     HF_AGENT_FENCE,
     HF_AGENT_FEEDER,
+    HF_AGENT_NIC, /* nicbond */
     HF_AGENT_KINDS
 };
 
@@ -28,6 +30,10 @@ enum hf_report_kind {
     HF_REPORT_PROGRESS,  /* vm, fence: a phase of an order began (for people and benches) */
     HF_REPORT_WATCHDOG,  /* feeder: at once on change, and every 2 s */
     HF_REPORT_TESTED,    /* fence: what a TEST found */
+    HF_REPORT_NICS,      /* nic: this host's PFs; after HELLO, on change, and every 2 s */
+    HF_REPORT_LEGS, /* nic: one VM's legs; every VM's after HELLO, then on change; has = 0: it is
+                     * not here any more. Nothing else takes a VM's legs back */
+    HF_REPORT_FLIP, /* nic: a flip ended; the ones nobody took are told again after HELLO */
     /* daemon -> agent */
     HF_REPORT_VMS,   /* vm agent: the VMs it should know, one message per VM, then `last` */
     HF_REPORT_START, /* vm agent; the XML rides as sealed memory */
@@ -39,6 +45,7 @@ enum hf_report_kind {
     HF_REPORT_TEST,  /* fence agent: try one level against one node, without effect; the text rides
                       */
     HF_REPORT_SELF_STOP, /* vm agent: the lease is over; kill every VM of ours now */
+    HF_REPORT_NIC_ORDER, /* nic: an operator wants a VM's traffic on this leg; a FLIP answers */
     HF_REPORT_KINDS
 };
 
@@ -166,6 +173,20 @@ struct hf_report {
         struct {
             uint64_t as_of; /* engine_as_of() */
         } ask;
+        struct {
+            uint8_t count; /* fabrics this host has a PF configured in, from a on */
+            struct hf_pf_facts pf[HF_FABRICS_MAX];
+        } nics;
+        struct hf_vm_legs legs;
+        struct {
+            uint32_t number; /* of the NIC_ORDER it answers; 0 = nobody asked */
+            struct hf_flip flip;
+        } flip;
+        struct {
+            uint32_t number; /* > 0; comes back in FLIP */
+            hf_vm_uid uid;
+            hf_fabric to;
+        } nic_order;
         struct {
             struct hf_token token;
         } drop;

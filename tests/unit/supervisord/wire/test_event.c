@@ -59,6 +59,7 @@ static void make_order(void)
     def->restarts_here = (uint8_t)hf_rng_next(&rng);
     def->restarts_max = (uint8_t)hf_rng_next(&rng);
     def->stop_grace_ms = (uint32_t)hf_rng_next(&rng);
+    def->legs = (hf_legs)hf_rng_below(&rng, 1 << HF_FABRICS_MAX);
 }
 
 static void make_members(void)

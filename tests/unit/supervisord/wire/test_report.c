@@ -8,6 +8,45 @@ static const struct hf_token token = {.seq = 0x0102030405060708ULL, .nth = 9};
 
 static void fill_from_daemon(struct hf_report *r);
 
+static const struct hf_pf_facts a_pf = {.state = HF_PF_HOLD,
+                                        .cause = HF_NIC_REMOVED,
+                                        .hold_ms = 30000,
+                                        .name = "enp65s0f0np0",
+                                        .pci = "0000:41:00.0",
+                                        .driver = "sfc",
+                                        .firmware = "8.6.0.1016 rx0 tx0",
+                                        .serial = "X2522",
+                                        .switch_id = "sw-a Ethernet1/17",
+                                        .numa_node = -1,
+                                        .vfs = 16,
+                                        .vfs_without_driver = 1,
+                                        .bfd_peers = 2,
+                                        .bfd_up = 1,
+                                        .carrier_downs = 1ULL << 40,
+                                        .aer_errors = 3,
+                                        .resets = 2,
+                                        .rtnl_ms = UINT32_MAX};
+
+static const struct hf_vm_legs some_legs = {.uid = 7,
+                                            .start_no = 3,
+                                            .has = 3,
+                                            .up = 2,
+                                            .active = 1,
+                                            .has_helper = true,
+                                            .kind = {HF_LEG_VF, HF_LEG_MACVTAP}};
+
+static const struct hf_flip a_flip = {.epoch = 1ULL << 50,
+                                      .uid = 7,
+                                      .from = 0,
+                                      .to = 1,
+                                      .cause = HF_NIC_CARRIER,
+                                      .method = HF_FLIP_UNPLUG,
+                                      .outcome = HF_FLIP_FAILED,
+                                      .judged_us = 900,
+                                      .ordered_us = 1800,
+                                      .confirmed_us = UINT32_MAX,
+                                      .wall_ns = -7};
+
 static const struct hf_report_host a_host = {.boot = {{1, 2, 3}},
                                              .memory_mib = 65536,
                                              .available_mib = 60000,
@@ -77,6 +116,18 @@ static struct hf_report sample(int kind)
         r.u.tested.took_ms = 800;
         strcpy(r.u.tested.why, "bmc-b: no such agent");
         break;
+    case HF_REPORT_NICS:
+        r.u.nics.count = HF_FABRICS_MAX;
+        r.u.nics.pf[0] = a_pf;
+        r.u.nics.pf[1] = (struct hf_pf_facts){.state = HF_PF_ABSENT, .numa_node = 1};
+        break;
+    case HF_REPORT_LEGS:
+        r.u.legs = some_legs;
+        break;
+    case HF_REPORT_FLIP:
+        r.u.flip.number = 12;
+        r.u.flip.flip = a_flip;
+        break;
     case HF_REPORT_VMS:
     case HF_REPORT_START:
     case HF_REPORT_STOP:
@@ -86,6 +137,7 @@ static struct hf_report sample(int kind)
     case HF_REPORT_LEASE:
     case HF_REPORT_TEST:
     case HF_REPORT_SELF_STOP:
+    case HF_REPORT_NIC_ORDER:
     case HF_REPORT_KINDS:
         break;
     }
@@ -144,6 +196,11 @@ static void fill_from_daemon(struct hf_report *r)
         r->u.test.deadline_ms = 30000;
         strcpy(r->u.test.target, "node-b");
         break;
+    case HF_REPORT_NIC_ORDER:
+        r->u.nic_order.number = 12;
+        r->u.nic_order.uid = 7;
+        r->u.nic_order.to = 1;
+        break;
     case HF_REPORT_SELF_STOP:
         break;
     case HF_REPORT_HELLO:
@@ -155,6 +212,9 @@ static void fill_from_daemon(struct hf_report *r)
     case HF_REPORT_PROGRESS:
     case HF_REPORT_WATCHDOG:
     case HF_REPORT_TESTED:
+    case HF_REPORT_NICS:
+    case HF_REPORT_LEGS:
+    case HF_REPORT_FLIP:
     case HF_REPORT_KINDS:
         break;
     }
@@ -180,6 +240,10 @@ static const size_t sample_bytes[HF_REPORT_KINDS] = {
     [HF_REPORT_LEASE] = 2 + 1 + 1 + 4 + 4 + 8 + 8 + 1 + 14,
     [HF_REPORT_TEST] = 2 + 4 + 1 + 4 + 1 + 6,
     [HF_REPORT_SELF_STOP] = 2,
+    [HF_REPORT_NICS] = 2 + 1 + 2 * (2 + 4 + 6 + 3 * 2 + 2 + 3 * 8 + 4) + 12 + 12 + 3 + 18 + 5 + 17,
+    [HF_REPORT_LEGS] = 2 + 4 + 4 + 3 + 1 + 2,
+    [HF_REPORT_FLIP] = 2 + 4 + 8 + 4 + 5 + 3 * 4 + 8,
+    [HF_REPORT_NIC_ORDER] = 2 + 4 + 4 + 1,
 };
 
 START_TEST(every_kind_comes_back_as_it_was)
@@ -324,6 +388,58 @@ START_TEST(a_test_of_a_fence_path_stays_in_range)
 }
 END_TEST
 
+START_TEST(what_is_said_of_nics_stays_in_range)
+{
+    struct hf_report r = sample(HF_REPORT_NICS);
+
+    r.u.nics.pf[1].state = HF_PFS;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_NICS);
+    r.u.nics.pf[0].cause = HF_NIC_CAUSES;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_LEGS);
+    r.u.legs.up = 4;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_LEGS);
+    r.u.legs.has = 1; /* up in a fabric where it has none */
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_LEGS);
+    r.u.legs.active = HF_FABRICS_MAX; /* not known */
+    ck_assert_int_eq(decode_of(&r), HF_OK);
+    r.u.legs.active = HF_FABRICS_MAX + 1;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_LEGS);
+    r.u.legs.kind[1] = HF_LEG_KINDS;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+}
+END_TEST
+
+START_TEST(a_flip_and_what_orders_one_stay_in_range)
+{
+    struct hf_report r = sample(HF_REPORT_FLIP);
+
+    r.u.flip.flip.from = r.u.flip.flip.to = HF_FABRICS_MAX;
+    ck_assert_int_eq(decode_of(&r), HF_OK);
+    r.u.flip.flip.to = HF_FABRICS_MAX + 1;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_FLIP);
+    r.u.flip.flip.method = HF_FLIP_METHODS;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_FLIP);
+    r.u.flip.flip.outcome = HF_FLIP_OUTCOMES;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_NIC_ORDER);
+    r.u.nic_order.to = HF_FABRICS_MAX;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_NIC_ORDER);
+    r.u.nic_order.number = 0; /* its answer would be nobody's */
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+    r = sample(HF_REPORT_NIC_ORDER);
+    r.u.nic_order.uid = 0;
+    ck_assert_int_eq(decode_of(&r), HF_EBAD);
+}
+END_TEST
+
 START_TEST(a_lease_to_arm_on_is_complete)
 {
     struct hf_report r = sample(HF_REPORT_LEASE);
@@ -379,11 +495,13 @@ START_TEST(nobody_speaks_for_another)
     static const char *const says[HF_AGENT_KINDS] = {[HF_AGENT_HOST] = "hH",
                                                      [HF_AGENT_VM] = "hivwdp",
                                                      [HF_AGENT_FENCE] = "hdpt",
-                                                     [HF_AGENT_FEEDER] = "hW"};
+                                                     [HF_AGENT_FEEDER] = "hW",
+                                                     [HF_AGENT_NIC] = "hnlf"};
     static const char letters[HF_REPORT_KINDS] = {
         [HF_REPORT_HELLO] = 'h',    [HF_REPORT_HOST] = 'H',     [HF_REPORT_INVENTORY] = 'i',
         [HF_REPORT_VM] = 'v',       [HF_REPORT_WATCH] = 'w',    [HF_REPORT_DONE] = 'd',
-        [HF_REPORT_PROGRESS] = 'p', [HF_REPORT_WATCHDOG] = 'W', [HF_REPORT_TESTED] = 't'};
+        [HF_REPORT_PROGRESS] = 'p', [HF_REPORT_WATCHDOG] = 'W', [HF_REPORT_TESTED] = 't',
+        [HF_REPORT_NICS] = 'n',     [HF_REPORT_LEGS] = 'l',     [HF_REPORT_FLIP] = 'f'};
 
     for (int agent = HF_AGENT_HOST; agent < HF_AGENT_KINDS; agent++)
         for (int kind = HF_REPORT_HELLO; kind < HF_REPORT_KINDS; kind++)
@@ -445,6 +563,10 @@ START_TEST(a_library_s_line_ends_do_not_cost_the_connection)
     strcpy(r.u.tested.why, "bmc-b said:\r\ndenied");
     ck_assert_int_eq(report_decode(bytes, report_encode(&r, bytes), &got, &err), HF_OK);
     ck_assert_str_eq(got.u.tested.why, "bmc-b said:  denied");
+    r = sample(HF_REPORT_NICS);
+    strcpy(r.u.nics.pf[0].switch_id, "sw-a\nEthernet1/17");
+    ck_assert_int_eq(report_decode(bytes, report_encode(&r, bytes), &got, &err), HF_OK);
+    ck_assert_str_eq(got.u.nics.pf[0].switch_id, "sw-a Ethernet1/17");
 }
 END_TEST
 
@@ -453,7 +575,8 @@ HF_TEST_MAIN(
     HF_LOOP(every_cut_and_every_extra_byte_is_refused, HF_REPORT_HELLO, HF_REPORT_KINDS),
     HF_LOOP(a_wrong_byte_never_decodes_to_something_invalid, HF_REPORT_HELLO, HF_REPORT_KINDS),
     HF_CASE(values_nobody_may_say_are_refused), HF_CASE(a_feeder_that_says_armed_says_for_how_long),
-    HF_CASE(a_test_of_a_fence_path_stays_in_range), HF_CASE(a_lease_to_arm_on_is_complete),
+    HF_CASE(a_test_of_a_fence_path_stays_in_range), HF_CASE(what_is_said_of_nics_stays_in_range),
+    HF_CASE(a_flip_and_what_orders_one_stay_in_range), HF_CASE(a_lease_to_arm_on_is_complete),
     HF_CASE(a_device_is_below_dev), HF_CASE(nobody_speaks_for_another),
     HF_CASE(the_end_of_the_vm_list_has_no_name),
     HF_CASE(another_version_is_refused_with_its_number),
