@@ -61,8 +61,8 @@ enum hf_ctl_status order_find_node(const struct engine *e, const char *name, hf_
     return no_such("node", name, near, err);
 }
 
-static enum hf_ctl_status find_vm(const struct engine *e, const char *name, hf_vm_uid *uid,
-                                  struct hf_err *err)
+enum hf_ctl_status order_find_vm(const struct engine *e, const char *name, hf_vm_uid *uid,
+                                 struct hf_err *err)
 {
     hf_vm vm = engine_vm_by_name(e, name);
     const char *near = NULL;
@@ -139,7 +139,7 @@ enum hf_ctl_status order_event(const struct ctl_shell *shell, const struct hf_ct
         return HF_CTL_USAGE;
     }
     if (shape->vm)
-        status = find_vm(e, request->vm, &ev->u.order.uid, err);
+        status = order_find_vm(e, request->vm, &ev->u.order.uid, err);
     if (status == HF_CTL_OK && (shape->node || shape->node_too) && request->node[0] != '\0')
         status = order_find_node(e, request->node, &ev->u.order.node, err);
     if (status == HF_CTL_OK && request->order.type == HF_ORDER_VM_ADD)

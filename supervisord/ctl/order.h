@@ -16,5 +16,8 @@ enum hf_ctl_status order_event(const struct ctl_shell *shell, const struct hf_ct
 /* The node of this name: HF_CTL_OK, or the status to answer with and the reason in err. */
 enum hf_ctl_status order_find_node(const struct engine *e, const char *name, hf_node *node,
                                    struct hf_err *err);
+/* The same of a VM. */
+enum hf_ctl_status order_find_vm(const struct engine *e, const char *name, hf_vm_uid *uid,
+                                 struct hf_err *err);
 
 #endif

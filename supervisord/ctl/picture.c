@@ -14,11 +14,8 @@ static const char *const phases[CTL_PHASES] = {
 };
 
 static const char *const agents[HF_AGENT_KINDS] = {
-    [HF_AGENT_HOST] = "host",
-    [HF_AGENT_VM] = "vm",
-    [HF_AGENT_FENCE] = "fence",
-    [HF_AGENT_FEEDER] = "feeder",
-    [HF_AGENT_NIC] = "nic",
+    [HF_AGENT_HOST] = "host",     [HF_AGENT_VM] = "vm",   [HF_AGENT_FENCE] = "fence",
+    [HF_AGENT_FEEDER] = "feeder", [HF_AGENT_NIC] = "nic",
 };
 
 const char *ctl_phase_name(enum ctl_phase phase)

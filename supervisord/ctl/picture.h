@@ -70,6 +70,21 @@ struct ctl_path {
     const char *why; /* the device and what it said; may be NULL */
 };
 
+/* What this node's nicbond told last. It alone knows counters, BFD and methods; of other nodes the
+ * engine knows states. */
+struct ctl_nics {
+    bool is_told; /* some report about PFs came from the present nicbond */
+    hf_time told; /* the newest one */
+    uint8_t count;
+    struct hf_pf_facts pf[HF_FABRICS_MAX];
+    uint16_t legs_count;
+    const struct hf_vm_legs *legs; /* of the VMs here */
+    uint16_t flips_count;
+    const struct hf_flip *flips; /* that ended here, the oldest first */
+    /* When the engine's state of a node's PF was seen to change; 0 = not known. */
+    hf_wall since[HF_NODES_MAX][HF_FABRICS_MAX];
+};
+
 /* Everything that the daemon knows beside the engine. Zero it, then fill in what is known. */
 struct ctl_shell {
     hf_time now;
@@ -88,6 +103,7 @@ struct ctl_shell {
 
     struct ctl_agent agent[HF_AGENT_KINDS]; /* by enum hf_agent_kind; [0] unused */
     struct ctl_link link;
+    struct ctl_nics nics;
 
     bool journal_broken; /* records are lost: disk full, hung or refused */
     hf_wall journal_since;

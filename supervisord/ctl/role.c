@@ -81,6 +81,7 @@ enum ctl_role role_needed(const struct hf_ctl_request *request)
     case HF_CTL_ORDER:
         return order_needs(request->order.type);
     case HF_CTL_FENCE_TEST:
+    case HF_CTL_FAILBACK:
         return CTL_ROLE_OPERATOR;
     case HF_CTL_VERBS:
         break;

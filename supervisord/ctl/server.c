@@ -4,6 +4,7 @@
 #include "supervisord/base/log.h"
 #include "supervisord/base/str.h"
 #include "supervisord/ctl/audit.h"
+#include "supervisord/ctl/nics.h"
 #include "supervisord/ctl/order.h"
 #include "supervisord/ctl/role.h"
 #include "supervisord/model/names.h"
@@ -42,8 +43,8 @@ struct client {
     uint64_t next_event;
     char subject[HF_NAME_MAX + 1]; /* "" = all */
 
-    uint64_t cookie; /* an order or a test is under way; 0 = none */
-    bool is_testing;
+    uint64_t cookie; /* an order, a test or a flip is under way; 0 = none */
+    enum pending { PENDING_ORDER = 0, PENDING_TEST, PENDING_FLIP } pending;
     hf_time order_deadline;
 
     hf_time second; /* when the present second of requests began */
@@ -401,6 +402,8 @@ static const char *verb_name(const struct hf_ctl_request *request)
         return history_order_name(request->order.type);
     case HF_CTL_FENCE_TEST:
         return "fence-test";
+    case HF_CTL_FAILBACK:
+        return "nics-failback";
     case HF_CTL_STATUS:
         return "status";
     case HF_CTL_EVENTS:
@@ -496,7 +499,7 @@ static void order(struct ctl_server *s, struct client *c, const struct hf_ctl_re
     audit(s, c, request, true, request->order.reason, now);
     /* Before it is given away: the answer may come from within the call. */
     c->cookie = ++s->cookie;
-    c->is_testing = false;
+    c->pending = PENDING_ORDER;
     c->order_deadline = hf_time_add_ms(now, CTL_APPLY_MS);
     if (s->ports.order(s->ports.user, &ev, c->cookie, &err) != HF_OK) {
         c->cookie = 0;
@@ -609,7 +612,7 @@ static void test(struct ctl_server *s, struct client *c, const struct hf_ctl_req
     }
     audit(s, c, request, true, "", now);
     c->cookie = ++s->cookie;
-    c->is_testing = true;
+    c->pending = PENDING_TEST;
     c->order_deadline = hf_time_add_ms(now, CTL_TEST_MS);
     if (s->ports.test(s->ports.user, node, (uint8_t)(request->level - 1), c->cookie, &err) !=
         HF_OK) {
@@ -626,7 +629,7 @@ void ctl_server_tested(struct ctl_server *s, uint64_t cookie, const struct hf_re
     struct hf_json j;
 
     s->now = now;
-    if (c == NULL || !c->is_testing)
+    if (c == NULL || c->pending != PENDING_TEST)
         return;
     c->cookie = 0;
     if (tested == NULL) {
@@ -641,6 +644,88 @@ void ctl_server_tested(struct ctl_server *s, uint64_t cookie, const struct hf_re
     hf_json_str(&j, "path", hf_path_name(tested->u.tested.found));
     hf_json_u64(&j, "took_ms", tested->u.tested.took_ms);
     hf_json_str(&j, "text", tested->u.tested.why);
+    answer_end(s, c, HF_CTL_OK, text, &j, now);
+}
+
+/* ---- failback: a person brings a VM's traffic onto a leg ---- */
+
+/* Of the engine's view: where the VM runs. nicbond knows the rest and refuses what cannot be. */
+static enum hf_ctl_status failback_find(const struct ctl_shell *shell,
+                                        const struct hf_ctl_request *request, hf_vm_uid *uid,
+                                        struct hf_err *err)
+{
+    const struct engine *e = shell->engine;
+    enum hf_ctl_status status = order_find_vm(e, request->vm, uid, err);
+    struct hf_vm_view vm;
+
+    if (status != HF_CTL_OK)
+        return status;
+    vm = engine_vm(e, engine_vm_by_uid(e, *uid));
+    if (vm.state != HF_VM_RUNNING)
+        (void)hf_err_set(err, HF_EINVAL, "%s is %s: it has no traffic to move", request->vm,
+                         hf_vm_state_name(vm.state));
+    else if (!hf_node_same(vm.home, engine_node_by_name(e, shell->node)))
+        (void)hf_err_set(err, HF_EINVAL,
+                         "%s runs on %s: ask there, only that node moves its "
+                         "traffic",
+                         request->vm, engine_group(e).group->nodes[vm.home.ix].name);
+    else
+        return HF_CTL_OK;
+    return HF_CTL_REFUSED;
+}
+
+static void failback(struct ctl_server *s, struct client *c, const struct hf_ctl_request *request,
+                     hf_time now)
+{
+    struct ctl_shell shell;
+    struct hf_err err = {HF_OK, ""};
+    enum hf_ctl_status status = HF_CTL_NOT_QUORATE;
+    hf_vm_uid uid = 0;
+
+    memset(&shell, 0, sizeof shell);
+    s->ports.look(s->ports.user, &shell);
+    if (shell.engine == NULL)
+        (void)hf_err_set(&err, HF_EINVAL, "this node has no state yet");
+    else
+        status = failback_find(&shell, request, &uid, &err);
+    if (status == HF_CTL_OK && s->ports.failback == NULL) {
+        status = HF_CTL_REFUSED;
+        (void)hf_err_set(&err, HF_EINVAL, "this node has no nicbond");
+    }
+    if (status != HF_CTL_OK) {
+        refuse_order(s, c, request, status, err.text, NULL, now);
+        return;
+    }
+    audit(s, c, request, true, "", now);
+    c->cookie = ++s->cookie;
+    c->pending = PENDING_FLIP;
+    c->order_deadline = hf_time_add_ms(now, CTL_FLIP_MS);
+    if (s->ports.failback(s->ports.user, uid, request->fabric, c->cookie, &err) != HF_OK) {
+        c->cookie = 0;
+        answer_error(s, c, HF_CTL_REFUSED, err.text, "systemctl status holdfast-nicbond", now);
+    }
+}
+
+void ctl_server_flipped(struct ctl_server *s, uint64_t cookie, const struct hf_flip *flip,
+                        hf_time now)
+{
+    struct client *c = cookie != 0 ? waiting_for(s, cookie) : NULL;
+    char *text;
+    struct hf_json j;
+
+    s->now = now;
+    if (c == NULL || c->pending != PENDING_FLIP)
+        return;
+    c->cookie = 0;
+    if (flip == NULL) {
+        answer_error(s, c, HF_CTL_REFUSED, "nicbond is gone: nobody knows what came of it",
+                     "systemctl status holdfast-nicbond", now);
+        return;
+    }
+    text = answer_begin(s, c, &j);
+    if (text == NULL)
+        return;
+    nics_put_flip(&j, "flip", flip, NULL);
     answer_end(s, c, HF_CTL_OK, text, &j, now);
 }
 
@@ -717,6 +802,9 @@ static void serve(struct ctl_server *s, struct client *c, const struct hf_ctl_re
         return;
     case HF_CTL_FENCE_TEST:
         test(s, c, request, now);
+        return;
+    case HF_CTL_FAILBACK:
+        failback(s, c, request, now);
         return;
     case HF_CTL_VERBS:
         break;
@@ -890,6 +978,19 @@ static hf_time client_deadline(const struct client *c)
     return (hf_time){INT64_MAX};
 }
 
+static const char *late_text(enum pending pending)
+{
+    switch (pending) {
+    case PENDING_TEST:
+        return "the test has not ended in time";
+    case PENDING_FLIP:
+        return "nicbond has not told in time what came of it";
+    case PENDING_ORDER:
+        break;
+    }
+    return "the group has not applied the order yet; it stays queued and may still be applied";
+}
+
 static void give_up(struct ctl_server *s, struct client *c, hf_time now)
 {
     if (c->stalled_since.ns != 0) {
@@ -898,11 +999,7 @@ static void give_up(struct ctl_server *s, struct client *c, hf_time now)
         hf_warning("ctl pid=%d uid=%u cookie=%llu not applied yet", (int)c->peer.pid,
                    (unsigned)c->peer.uid, (unsigned long long)c->cookie);
         c->cookie = 0;
-        answer_error(s, c, HF_CTL_UNREACHABLE,
-                     c->is_testing ? "the test has not ended in time"
-                                   : "the group has not applied the order yet; it stays queued and "
-                                     "may still be applied",
-                     "holdfast status", now);
+        answer_error(s, c, HF_CTL_UNREACHABLE, late_text(c->pending), "holdfast status", now);
     } else {
         drop(s, c, NULL);
     }

@@ -25,6 +25,7 @@ enum {
                                    resends of the replica and a membership change */
     CTL_SHUT_MS = 1000,         /* no descriptor left for a client: the door rests so long */
     CTL_TEST_MS = 70000,        /* a test of a fence level has a minute in all */
+    CTL_FLIP_MS = 8000,         /* every rung of the ladder has flip_deadline, 5 s at most */
     CTL_REQUESTS_A_SECOND = 50, /* of one client; a person needs one, `--wait` about ten */
     /* One user, unless it is root: a quarter of the places, and this pace in all of them. */
     CTL_CLIENTS_OF_ONE = 8,
@@ -53,6 +54,10 @@ struct ctl_ports {
     /* Try one fence level (from 0) of a node, without effect; answered by ctl_server_tested(). */
     enum hf_code (*test)(void *user, hf_node target, uint8_t level, uint64_t cookie,
                          struct hf_err *err);
+    /* Have nicbond bring a VM's traffic onto this leg; answered by ctl_server_flipped(). NULL: this
+     * node has none. */
+    enum hf_code (*failback)(void *user, hf_vm_uid uid, hf_fabric to, uint64_t cookie,
+                             struct hf_err *err);
     /* Somebody asked for more than a look: into the history. May be NULL. */
     void (*audit)(void *user, const struct history_audit *what);
 };
@@ -84,6 +89,9 @@ void ctl_server_absorbed(struct ctl_server *server, uint64_t cookie, hf_time now
 /* A test that ports.test was asked for has ended; NULL: it could not be made. */
 void ctl_server_tested(struct ctl_server *server, uint64_t cookie, const struct hf_report *tested,
                        hf_time now);
+/* What ports.failback was asked for has ended; NULL: nicbond is gone. */
+void ctl_server_flipped(struct ctl_server *server, uint64_t cookie, const struct hf_flip *flip,
+                        hf_time now);
 /* The history has grown: feed the followers. Once a turn of the loop is enough. */
 void ctl_server_news(struct ctl_server *server, hf_time now);
 /* Call at ctl_server_deadline() or later: drops the mute and the slow. */

@@ -25,6 +25,7 @@ static void put_def(struct hf_writer *w, const struct hf_ctl_request *request)
     hf_put_u8(w, allowed);
     for (uint8_t i = 0; i < allowed; i++)
         hf_put_str(w, request->order.allowed[i]);
+    hf_put_u8(w, def->legs);
 }
 
 size_t ctl_encode(const struct hf_ctl_request *request, uint8_t out[HF_CTL_REQUEST_MAX])
@@ -39,6 +40,8 @@ size_t ctl_encode(const struct hf_ctl_request *request, uint8_t out[HF_CTL_REQUE
     fields_put_bool(&w, request->follow);
     if (request->verb == HF_CTL_FENCE_TEST)
         hf_put_u8(&w, request->level);
+    if (request->verb == HF_CTL_FAILBACK)
+        hf_put_u8(&w, request->fabric);
     if (request->verb == HF_CTL_ORDER) {
         hf_put_u8(&w, (uint8_t)request->order.type);
         hf_put_u32(&w, request->order.ms);
@@ -69,6 +72,7 @@ static void get_def(struct hf_reader *r, struct hf_ctl_request *request)
     allowed = hf_get_enum(r, HF_NODES_MAX + 1);
     for (uint8_t i = 0; i < allowed; i++)
         fields_get_name(r, request->order.allowed[i]);
+    def->legs = hf_get_enum(r, 1 << HF_FABRICS_MAX);
     if (def->memory_mib == 0 || def->priority > HF_PRIORITY_MAX)
         r->bad = true;
 }
@@ -105,6 +109,8 @@ enum hf_code ctl_decode(const uint8_t *bytes, size_t len, struct hf_ctl_request 
         request->level = hf_get_enum(&r, HF_FENCE_LEVELS_MAX + 1);
         r.bad = r.bad || request->level == 0;
     }
+    if (request->verb == HF_CTL_FAILBACK)
+        request->fabric = hf_get_enum(&r, HF_FABRICS_MAX);
     if (request->verb == HF_CTL_ORDER)
         get_order(&r, request);
     if (!hf_reader_ended(&r))

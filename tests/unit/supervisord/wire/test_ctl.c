@@ -26,6 +26,7 @@ static struct hf_ctl_request an_addition(void)
     request.order.def.restarts_here = 2;
     request.order.def.restarts_max = 255;
     request.order.def.stop_grace_ms = 30000;
+    request.order.def.legs = 2;
     strcpy(request.order.preferred, "n1");
     for (unsigned i = 0; i < HF_NODES_MAX; i++) {
         memset(request.order.allowed[i], 'a' + (int)i, HF_NAME_MAX);
@@ -66,6 +67,7 @@ START_TEST(the_longest_order_comes_back_as_it_was)
     ck_assert_uint_eq(out.order.def.restarts_here, 2);
     ck_assert_uint_eq(out.order.def.restarts_max, 255);
     ck_assert_uint_eq(out.order.def.stop_grace_ms, 30000);
+    ck_assert_uint_eq(out.order.def.legs, 2);
     ck_assert_str_eq(out.order.preferred, "n1");
     ck_assert_mem_eq(out.order.allowed, in.order.allowed, sizeof in.order.allowed);
 }
@@ -83,12 +85,14 @@ START_TEST(every_verb_comes_back)
     in.after = UINT64_MAX;
     in.follow = true;
     in.level = HF_FENCE_LEVELS_MAX;
+    in.fabric = 1;
     len = ctl_encode(&in, bytes);
     ck_assert_int_eq(decode(bytes, len, &out), HF_OK);
     ck_assert_int_eq(out.verb, in.verb);
     ck_assert_uint_eq(out.after, UINT64_MAX);
     ck_assert(out.follow);
     ck_assert_uint_eq(out.level, in.verb == HF_CTL_FENCE_TEST ? HF_FENCE_LEVELS_MAX : 0);
+    ck_assert_uint_eq(out.fabric, in.verb == HF_CTL_FAILBACK ? 1 : 0);
 }
 END_TEST
 
@@ -103,6 +107,21 @@ START_TEST(a_test_names_a_level)
     in.level = (uint8_t)_i;
     len = ctl_encode(&in, bytes);
     ck_assert_int_eq(decode(bytes, len, &out) == HF_OK, _i >= 1 && _i <= HF_FENCE_LEVELS_MAX);
+    ck_assert_int_eq(decode(bytes, len - 1, &out), HF_EBAD);
+}
+END_TEST
+
+START_TEST(a_failback_names_a_fabric)
+{
+    struct hf_ctl_request in, out;
+    uint8_t bytes[HF_CTL_REQUEST_MAX];
+    size_t len;
+
+    memset(&in, 0, sizeof in);
+    in.verb = HF_CTL_FAILBACK;
+    in.fabric = (hf_fabric)_i;
+    len = ctl_encode(&in, bytes);
+    ck_assert_int_eq(decode(bytes, len, &out) == HF_OK, _i < HF_FABRICS_MAX);
     ck_assert_int_eq(decode(bytes, len - 1, &out), HF_EBAD);
 }
 END_TEST
@@ -169,8 +188,10 @@ START_TEST(a_definition_that_the_engine_must_not_see_is_refused)
         in.order.def.name[0] = '\0';
     else if (_i == 1)
         in.order.def.memory_mib = 0;
-    else
+    else if (_i == 2)
         in.order.def.priority = 1001;
+    else
+        in.order.def.legs = 1 << HF_FABRICS_MAX;
     ck_assert_int_eq(decode(bytes, ctl_encode(&in, bytes), &out), HF_EBAD);
 }
 END_TEST
@@ -206,10 +227,11 @@ END_TEST
 
 HF_TEST_MAIN("wire/ctl", HF_CASE(the_longest_order_comes_back_as_it_was),
              HF_LOOP(every_verb_comes_back, HF_CTL_STATUS, HF_CTL_VERBS),
+             HF_LOOP(a_failback_names_a_fabric, 0, 4),
              HF_LOOP(a_test_names_a_level, 0, HF_FENCE_LEVELS_MAX + 2),
              HF_LOOP(every_order_comes_back, HF_ORDER_VM_ADD, HF_ORDERS),
              HF_CASE(every_cut_and_every_extra_byte_is_refused), HF_CASE(another_version_is_named),
              HF_LOOP(names_that_are_none_are_refused, 0, 5),
-             HF_LOOP(a_definition_that_the_engine_must_not_see_is_refused, 0, 3),
+             HF_LOOP(a_definition_that_the_engine_must_not_see_is_refused, 0, 4),
              HF_CASE(a_reason_with_a_newline_is_refused),
              HF_CASE(unknown_verbs_and_orders_are_refused))
