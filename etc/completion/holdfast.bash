@@ -44,7 +44,7 @@ _holdfast() {
         case "${words[0]} ${words[1]}" in
         events*) options+=" --follow --after --subject" ;;
         "vm add") options+=" --wait --timeout --reason --stopped --name --memory --priority --apart
-            --together --allowed --preferred --restarts-here --restarts-max --stop-grace" ;;
+            --together --allowed --preferred --legs --restarts-here --restarts-max --stop-grace" ;;
         drain* | hold*) options+=" --wait --timeout --reason --for" ;;
         "fence test") options+=" --level --power-cycle --yes --timeout --reason" ;;
         "fence confirm") options+=" --wait --timeout --reason --typed" ;;

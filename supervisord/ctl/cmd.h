@@ -9,11 +9,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "supervisord/config/config.h"
 #include "supervisord/ctl/table.h"
 #include "supervisord/wire/ctl.h"
 
 #define CMD_SOCKET "/run/holdfast/ctl.sock"
 #define CMD_FILE   "/etc/holdfast/holdfast.conf"
+#define CMD_SYS    "/sys"
 
 enum {
     CMD_WORDS_MAX = 8,
@@ -36,6 +38,7 @@ struct cmd {
     uint64_t after, timeout_ms, level; /* level 0: all */
     const char *subject, *reason, *for_, *name, *memory, *priority, *apart, *together, *allowed,
         *preferred, *restarts_here, *restarts_max, *stop_grace, *typed;
+    const char *legs, *to, *node;
     const char *config, *profile, *ring0, *ring1, *key, *output, *wait_for_all, *corosync;
     unsigned words_count;
     const char *words[CMD_WORDS_MAX]; /* after the verb */
@@ -115,6 +118,8 @@ int cmd_fence_on(const struct cmd *cmd);
 int cmd_fence_test(const struct cmd *cmd);
 int cmd_cycle(const struct cmd *cmd); /* fence test --power-cycle (cmd_cycle.c) */
 int cmd_hold(const struct cmd *cmd);
+int cmd_nics(const struct cmd *cmd);
+int cmd_nics_failback(const struct cmd *cmd);
 int cmd_leave(const struct cmd *cmd);
 
 /* ---- shared by the commands that order (cmd_order.c) ---- */
@@ -137,15 +142,45 @@ enum cmd_reach { CMD_NOT_YET = 0, CMD_REACHED, CMD_HOPELESS };
 enum cmd_reach cmd_reached(enum hf_order_type type, const json_t *status, const char *vm,
                            const char *node, const char *from, char *now_text, size_t cap);
 
-/* ---- the XML of a domain (cmd_xml.c) ---- */
+/* ---- the XML of a domain (cmd_xml.c, cmd_xml_nic.c) ---- */
+
+enum { CMD_NICS_MAX = 16, CMD_MAC_MAX = 17 };
+
+/* An interface, or a PCI device that may be one. */
+struct cmd_nic {
+    unsigned line; /* of the XML, for messages; 0: not known */
+    enum cmd_nic_source {
+        CMD_NIC_OTHER = 0, /* a network of libvirt's, a user's, ...: nothing that the XML tells */
+        CMD_NIC_PCI,       /* hostdev; source is a PCI address */
+        CMD_NIC_LINK,      /* bridge, or the device below a macvtap; source is an interface */
+    } kind;
+    char mac[CMD_MAC_MAX + 1]; /* "" = it says none */
+    char source[HF_IFNAME_MAX + 1];
+    /* <alias name='ua-leg-a'/> says which leg it is, ua-leg-none that it is none. */
+    enum cmd_nic_mark { CMD_NIC_UNMARKED = 0, CMD_NIC_MARKED, CMD_NIC_NO_LEG } mark;
+    hf_fabric fabric; /* MARKED */
+};
 
 struct cmd_domain {
     char name[HF_NAME_MAX + 1];
     uint32_t memory_mib;
+    unsigned nics_count;
+    struct cmd_nic nics[CMD_NICS_MAX];
 };
 /* PURE, on memory only: no network, no DTD, no entities. Refuses what a VM under Holdfast must not
  * have (shareable disks, an on_crash other than destroy). */
 enum hf_code cmd_xml_read(const char *xml, size_t len, struct cmd_domain *domain,
                           struct hf_err *err);
+
+/* ---- which of its interfaces are legs (cmd_legs.c) ---- */
+
+/* By its mark, else by what is below it on this node: `sys` is where sysfs is mounted. One that
+ * cannot be told and two in one fabric are refused. */
+enum hf_code cmd_legs_find(const struct cmd_domain *domain, const struct hf_config *config,
+                           hf_node node, const char *sys, hf_legs *legs, struct hf_err *err);
+/* "a", "a,b" or "none". */
+bool cmd_legs_read(const char *text, hf_legs *legs);
+/* "a and b", "a", "none". */
+const char *cmd_legs_text(hf_legs legs);
 
 #endif

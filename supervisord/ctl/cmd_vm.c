@@ -140,6 +140,82 @@ static bool read_domain(const struct cmd *cmd, const char *path, const char *xml
     return true;
 }
 
+/* ---- legs ---- */
+
+/* The running configuration and which of its nodes this is. NULL: printed; *status says why. */
+static struct hf_config *ask_config(const struct cmd *cmd, hf_node *node, int *status)
+{
+    struct hf_config *config = malloc(sizeof *config);
+    struct hf_ctl_request request;
+    json_t *text = NULL, *picture = NULL;
+    struct hf_err err = {HF_OK, "out of memory"};
+    bool is_good = false;
+
+    memset(&request, 0, sizeof request);
+    request.verb = HF_CTL_CONFIG;
+    *status = (int)cmd_ask(cmd, &request, &text);
+    request.verb = HF_CTL_STATUS;
+    if (*status == HF_CTL_OK)
+        *status = (int)cmd_ask(cmd, &request, &picture);
+    if (*status == HF_CTL_OK) {
+        const char *canonical = cmd_str(text, "text");
+
+        is_good = config != NULL && config_parse("running configuration", canonical,
+                                                 strlen(canonical), config, &err) == HF_OK;
+        if (!is_good) {
+            cmd_say("%s", err.text);
+            *status = HF_CTL_UNREACHABLE;
+        }
+    }
+    for (uint8_t i = 0; is_good && i < config->group.nodes_count; i++)
+        if (strcmp(config->group.nodes[i].name, cmd_str(picture, "node")) == 0)
+            *node = (hf_node){i};
+    json_decref(text);
+    json_decref(picture);
+    if (is_good)
+        return config;
+    free(config);
+    return NULL;
+}
+
+static bool find_legs(const struct cmd *cmd, const char *path, const struct cmd_domain *domain,
+                      hf_legs *legs, int *status)
+{
+    hf_node node = HF_NO_NODE;
+    struct hf_config *config = ask_config(cmd, &node, status);
+    struct hf_err err = {HF_OK, ""};
+
+    *legs = 0;
+    if (config == NULL)
+        return false;
+    if (config->nics.is_used && hf_node_is(node) &&
+        cmd_legs_find(domain, config, node, CMD_SYS, legs, &err) != HF_OK) {
+        cmd_say("%s: %s", path, err.text);
+        *status = HF_CTL_USAGE;
+    }
+    if (*status == HF_CTL_OK && config->nics.is_used && !cmd->is_json)
+        (void)printf("%s: legs in fabrics: %s\n", domain->name, cmd_legs_text(*legs));
+    free(config);
+    return *status == HF_CTL_OK;
+}
+
+/* A domain without interfaces has no legs; else --legs, the marks in it or this node's devices say.
+ */
+static bool set_legs(const struct cmd *cmd, const char *path, const struct cmd_domain *domain,
+                     hf_legs *legs, int *status)
+{
+    *legs = 0;
+    *status = HF_CTL_OK;
+    if (cmd->legs != NULL && !cmd_legs_read(cmd->legs, legs)) {
+        cmd_say("--legs '%s' is not a list of fabrics: write a, b, a,b or none", cmd->legs);
+        *status = HF_CTL_USAGE;
+        return false;
+    }
+    if (cmd->legs != NULL || domain->nics_count == 0)
+        return true;
+    return find_legs(cmd, path, domain, legs, status);
+}
+
 int cmd_vm_add(const struct cmd *cmd)
 {
     const char *path = cmd->words[cmd->words_count - 1];
@@ -154,11 +230,13 @@ int cmd_vm_add(const struct cmd *cmd)
     request.order.type = HF_ORDER_VM_ADD;
     request.order.wants_run = !cmd->is_stopped;
     if (xml != NULL && read_domain(cmd, path, xml, len, &domain) &&
-        set_def(cmd, &domain, &request)) {
+        set_def(cmd, &domain, &request) &&
+        set_legs(cmd, path, &domain, &request.order.def.legs, &code)) {
         if (door_memory("domain-xml", xml, len, &fd, &err) == HF_OK) {
             code = cmd_order(cmd, &request, fd);
             (void)close(fd);
         } else {
+            code = HF_CTL_USAGE;
             cmd_say("%s", err.text);
         }
     }

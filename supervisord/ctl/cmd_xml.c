@@ -1,4 +1,4 @@
-#include "supervisord/ctl/cmd.h"
+#include "supervisord/ctl/cmd_xml.h"
 
 #include "supervisord/base/str.h"
 
@@ -11,7 +11,7 @@
  */
 enum { DEPTH_MAX = 32 };
 
-static const xmlNode *child(const xmlNode *parent, const char *name)
+const xmlNode *cmd_xml_child(const xmlNode *parent, const char *name)
 {
     for (const xmlNode *node = parent->children; node != NULL; node = node->next)
         if (node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0)
@@ -64,7 +64,7 @@ static bool unit_bytes(const xmlNode *node, uint64_t *bytes)
 static enum hf_code read_memory(const xmlNode *root, uint32_t *mib, struct hf_err *err)
 {
     const uint64_t mebi = 1 << 20;
-    const xmlNode *node = child(root, "memory");
+    const xmlNode *node = cmd_xml_child(root, "memory");
     uint64_t count, bytes;
     char text[32];
 
@@ -125,7 +125,7 @@ static enum hf_code read_domain(xmlDoc *doc, struct cmd_domain *domain, struct h
         return hf_err_set(err, HF_EINVAL, "a DOCTYPE is refused");
     if (root == NULL || strcmp((const char *)root->name, "domain") != 0)
         return hf_err_set(err, HF_EINVAL, "the root element is not <domain>");
-    name = child(root, "name");
+    name = cmd_xml_child(root, "name");
     if (name == NULL)
         return hf_err_set(err, HF_EINVAL, "no <name>");
     if (!text_of(name, domain->name, sizeof domain->name) ||
@@ -134,7 +134,8 @@ static enum hf_code read_domain(xmlDoc *doc, struct cmd_domain *domain, struct h
                           "<name> must be 1 to %d letters, digits, '.', '_' or '-', the first a "
                           "letter or digit",
                           HF_NAME_MAX);
-    if (read_memory(root, &domain->memory_mib, err) != HF_OK)
+    if (read_memory(root, &domain->memory_mib, err) != HF_OK ||
+        cmd_xml_nics(root, domain, err) != HF_OK)
         return err->code;
     return lint(root, err);
 }

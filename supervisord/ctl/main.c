@@ -49,6 +49,9 @@ enum option_id {
     O_WAIT_FOR_ALL,
     O_FORCE,
     O_COROSYNC,
+    O_LEGS,
+    O_TO,
+    O_NODE,
     O_IDS
 };
 
@@ -89,6 +92,9 @@ static const struct option options[] = {
     {"wait-for-all", required_argument, NULL, O_WAIT_FOR_ALL},
     {"force", no_argument, NULL, O_FORCE},
     {"corosync", required_argument, NULL, O_COROSYNC},
+    {"legs", required_argument, NULL, O_LEGS},
+    {"to", required_argument, NULL, O_TO},
+    {"node", required_argument, NULL, O_NODE},
     {NULL, 0, NULL, 0},
 };
 
@@ -100,7 +106,7 @@ _Static_assert(O_IDS <= 64, "one bit an option");
 #define ADD                                                                                        \
     (ORDER | BIT(O_NAME) | BIT(O_MEMORY) | BIT(O_PRIORITY) | BIT(O_APART) | BIT(O_TOGETHER) |      \
      BIT(O_ALLOWED) | BIT(O_PREFERRED) | BIT(O_RESTARTS_HERE) | BIT(O_RESTARTS_MAX) |              \
-     BIT(O_STOP_GRACE) | BIT(O_STOPPED))
+     BIT(O_STOP_GRACE) | BIT(O_STOPPED) | BIT(O_LEGS))
 #define SETUP                                                                                      \
     (BIT(O_HELP) | BIT(O_VERSION) | BIT(O_CONFIG) | BIT(O_PROFILE) | BIT(O_RING0) | BIT(O_RING1) | \
      BIT(O_KEY) | BIT(O_OUTPUT) | BIT(O_WAIT_FOR_ALL) | BIT(O_FORCE))
@@ -132,7 +138,12 @@ static const char help_add[] =
     "  --preferred NODE   there if the rules allow it\n"
     "  --restarts-here N  failures on one node before it tries another (2)\n"
     "  --restarts-max N   failures in all before it is given up (5)\n"
-    "  --stop-grace TIME  for the guest to shut down before it is destroyed (30s)\n";
+    "  --stop-grace TIME  for the guest to shut down before it is destroyed (30s)\n"
+    "  --legs a,b         fabrics that it has a leg in; \"none\": in none\n"
+    "Without --legs an interface is a leg of fabric a when this node's nic_a is below it: its\n"
+    "VF, a bridge or macvtap on it. <alias name='ua-leg-a'/> in the interface says so, too, and "
+    "wins;\n"
+    "ua-leg-none says that it is no leg. A VM has at most one leg in a fabric.\n";
 
 static const char help_events[] =
     "  -f, --follow       go on with what comes\n"
@@ -350,6 +361,12 @@ static const char **text_option(struct cmd *cmd, enum option_id id)
         return &cmd->wait_for_all;
     case O_COROSYNC:
         return &cmd->corosync;
+    case O_LEGS:
+        return &cmd->legs;
+    case O_TO:
+        return &cmd->to;
+    case O_NODE:
+        return &cmd->node;
     case O_JSON:
     case O_HELP:
     case O_VERSION:

@@ -1,6 +1,7 @@
 #include "supervisord/ctl/order.h"
 
 #include "supervisord/base/str.h"
+#include "supervisord/ctl/nics.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -81,6 +82,21 @@ enum hf_ctl_status order_find_vm(const struct engine *e, const char *name, hf_vm
     return no_such("vm", name, near, err);
 }
 
+/* Legs that no node could give it would keep it from running anywhere. */
+static enum hf_ctl_status check_legs(const struct engine *e, hf_legs legs, struct hf_err *err)
+{
+    const struct hf_group *group = engine_group(e).group;
+    hf_legs there = 0;
+
+    for (uint8_t i = 0; i < group->nodes_count; i++)
+        there |= group->nodes[i].fabrics;
+    if ((legs & ~there) == 0)
+        return HF_CTL_OK;
+    (void)hf_err_set(err, HF_EINVAL, "no node has a NIC in fabric %s: its cluster file names none",
+                     nics_fabric_name((hf_fabric)__builtin_ctz(legs & ~there)));
+    return HF_CTL_REFUSED;
+}
+
 static enum hf_ctl_status fill_def(const struct engine *e, const struct hf_ctl_request *request,
                                    struct hf_event *ev, struct hf_err *err)
 {
@@ -108,7 +124,7 @@ static enum hf_ctl_status fill_def(const struct engine *e, const struct hf_ctl_r
                          request->order.preferred);
         return HF_CTL_REFUSED;
     }
-    return HF_CTL_OK;
+    return check_legs(e, def->legs, err);
 }
 
 enum hf_ctl_status order_event(const struct ctl_shell *shell, const struct hf_ctl_request *request,

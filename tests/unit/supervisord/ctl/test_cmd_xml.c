@@ -90,7 +90,96 @@ START_TEST(every_cut_of_a_good_domain_is_refused)
 }
 END_TEST
 
+#define DOMAIN(devices)                                                                            \
+    "<domain><name>a</name><memory>1</memory>\n<devices>\n" devices "</devices></domain>"
+
+START_TEST(interfaces_are_read)
+{
+    ck_assert_int_eq(
+        read_xml(DOMAIN("<interface type='hostdev' managed='no'><mac address='52:54:00:00:00:0a'/>"
+                        "<source><address type='pci' domain='0x0000' bus='0x01' slot='0x10' "
+                        "function='0x2'/></source></interface>\n"
+                        "<interface type='bridge'><source bridge='br-b'/></interface>\n"
+                        "<interface type='direct'><mac address='52:54:00:00:00:0B'/>"
+                        "<source dev='ens1f0' mode='bridge'/><alias name='ua-leg-b'/></interface>\n"
+                        "<interface type='network'><source network='default'/>"
+                        "<alias name='net0'/></interface>\n"
+                        "<hostdev mode='subsystem' type='pci'><source><address bus='10' slot='0' "
+                        "function='0'/></source><alias name='ua-leg-none'/></hostdev>\n"
+                        "<hostdev mode='subsystem' type='usb'><source/></hostdev>\n")),
+        HF_OK);
+    ck_assert_uint_eq(domain.nics_count, 6);
+    ck_assert_int_eq(domain.nics[0].kind, CMD_NIC_PCI);
+    ck_assert_str_eq(domain.nics[0].source, "0000:01:10.2");
+    ck_assert_str_eq(domain.nics[0].mac, "52:54:00:00:00:0a");
+    ck_assert_uint_eq(domain.nics[0].line, 3);
+    ck_assert_int_eq(domain.nics[0].mark, CMD_NIC_UNMARKED);
+    ck_assert_int_eq(domain.nics[1].kind, CMD_NIC_LINK);
+    ck_assert_str_eq(domain.nics[1].source, "br-b");
+    ck_assert_str_eq(domain.nics[1].mac, "");
+    ck_assert_int_eq(domain.nics[2].kind, CMD_NIC_LINK);
+    ck_assert_str_eq(domain.nics[2].source, "ens1f0");
+    ck_assert_int_eq(domain.nics[2].mark, CMD_NIC_MARKED);
+    ck_assert_uint_eq(domain.nics[2].fabric, 1);
+    ck_assert_uint_eq(domain.nics[2].line, 5);
+    ck_assert_int_eq(domain.nics[3].kind, CMD_NIC_OTHER);
+    ck_assert_int_eq(domain.nics[3].mark, CMD_NIC_UNMARKED);
+    ck_assert_int_eq(domain.nics[4].kind, CMD_NIC_PCI);
+    ck_assert_str_eq(domain.nics[4].source, "0000:0a:00.0");
+    ck_assert_int_eq(domain.nics[4].mark, CMD_NIC_NO_LEG);
+    ck_assert_int_eq(domain.nics[5].kind, CMD_NIC_OTHER);
+}
+END_TEST
+
+/* Nothing of it becomes a path or reaches a terminal. */
+START_TEST(a_source_that_is_no_name_is_none)
+{
+    ck_assert_int_eq(
+        read_xml(DOMAIN(
+            "<interface type='bridge'><source bridge='../../etc'/>"
+            "<mac address='52:54:00:zz:00:0a'/></interface>"
+            "<interface type='direct'><source dev='abcdefghijklmnopq'/></interface>"
+            "<interface type='hostdev'><source><address bus='1' slot='99' function='0'/></source>"
+            "</interface>"
+            "<interface type='hostdev'><source><address bus='-1' slot='1' function='0'/></source>"
+            "</interface>"
+            "<interface type='hostdev'><source><address domain='0x1ffff' bus='1' slot='1' "
+            "function='0'/></source></interface>"
+            "<interface/>")),
+        HF_OK);
+    ck_assert_uint_eq(domain.nics_count, 6);
+    for (unsigned i = 0; i < 6; i++) {
+        ck_assert_int_eq(domain.nics[i].kind, CMD_NIC_OTHER);
+        ck_assert_str_eq(domain.nics[i].source, "");
+        ck_assert_str_eq(domain.nics[i].mac, "");
+    }
+}
+END_TEST
+
+START_TEST(a_mistaken_mark_is_refused)
+{
+    ck_assert_int_eq(read_xml(DOMAIN("<interface><alias name='ua-leg-c'/></interface>")),
+                     HF_EINVAL);
+    ck_assert_str_eq(err.text, "line 3: alias 'ua-leg-c' marks no leg: there are ua-leg-a, "
+                               "ua-leg-b and ua-leg-none");
+}
+END_TEST
+
+START_TEST(a_seventeenth_interface_is_refused)
+{
+    static char xml[4096] = "<domain><name>a</name><memory>1</memory><devices>";
+
+    for (unsigned i = 0; i <= CMD_NICS_MAX; i++)
+        strcat(xml, "<interface type='user'/>");
+    strcat(xml, "</devices></domain>");
+    ck_assert_int_eq(read_xml(xml), HF_EINVAL);
+    ck_assert_str_eq(err.text, "more than 16 interfaces and PCI devices");
+}
+END_TEST
+
 HF_TEST_MAIN("ctl/cmd_xml", HF_LOOP(name_and_memory_are_read, 0, 6),
              HF_LOOP(bad_domains_are_refused_with_the_reason, 0, 16),
              HF_CASE(two_hundred_levels_are_refused_without_recursion),
-             HF_CASE(every_cut_of_a_good_domain_is_refused))
+             HF_CASE(every_cut_of_a_good_domain_is_refused), HF_CASE(interfaces_are_read),
+             HF_CASE(a_source_that_is_no_name_is_none), HF_CASE(a_mistaken_mark_is_refused),
+             HF_CASE(a_seventeenth_interface_is_refused))
