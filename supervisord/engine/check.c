@@ -37,6 +37,7 @@ static const char *node_timer_fault(const struct node *n)
     case FOR_STORM:
     case FOR_MAINTENANCE:
     case FOR_STARTUP:
+    case FOR_LEGS:
     case FOR_BACKOFF:
     case FOR_START_DEADLINE:
     case FOR_STOP_DEADLINE:
@@ -120,6 +121,7 @@ static const char *vm_timer_fault(const struct vm *v)
     case FOR_FLAP:
     case FOR_POWER_ON:
     case FOR_STORM:
+    case FOR_LEGS:
     case PURPOSES:
         break;
     }
@@ -134,6 +136,21 @@ static const char *home_fault(const struct engine *e, const struct vm *v)
     RULE(state == HF_NODE_JOINING || state == HF_NODE_MEMBER || state == HF_NODE_SILENT ||
              v->state == HF_VM_HELD,
          "I4 a VM's home is lost, being fenced or dead, and it does not wait for proof");
+    return NULL;
+}
+
+/* A VM with a leg alive is left alone (S6): nobody even begins to wait. */
+static const char *legs_fault(const struct engine *e, const struct vm *v)
+{
+    const struct legs *l = &v->legs;
+    RULE(is_for(&l->timer, FOR_LEGS), "I7 the timer of a VM's legs is for something else");
+    RULE((l->up & ~l->has) == 0, "I12 a leg carries that is not there");
+    RULE(l->has == 0 || v->home != HF_NO_NODE.ix, "I12 legs are known of a VM that is nowhere");
+    if (l->timer.purpose == FOR_NOTHING && !l->is_overdue)
+        return NULL;
+    RULE(l->timer.purpose == FOR_NOTHING || !l->is_overdue, "I12 a wait that is over runs");
+    RULE(v->state == HF_VM_RUNNING && v->def.legs != 0 && nic_dead_here(e, v) == v->def.legs,
+         "I12 a move is awaited for a VM with a leg alive");
     return NULL;
 }
 
@@ -156,7 +173,8 @@ static const char *vm_fault(const struct engine *e, const struct vm *v, hf_nodes
     RULE(v->state != HF_VM_WAITING || v->possible != 0, "I6 a VM waits for proof of nothing");
     RULE(!hf_token_is(v->stray_order) || v->stray_on < e->group.nodes_count,
          "I5 a stray's order has no actor");
-    return vm_timer_fault(v);
+    const char *fault = legs_fault(e, v);
+    return fault ? fault : vm_timer_fault(v);
 }
 
 const char *engine_fault(const struct engine *e)

@@ -13,6 +13,7 @@
 #include "supervisord/base/err.h"
 #include "supervisord/model/group.h"
 #include "supervisord/model/ids.h"
+#include "supervisord/model/nic.h"
 #include "supervisord/model/states.h"
 
 /* Replicas with different rules must not decide together. Raise at every change of behaviour. */
@@ -31,6 +32,8 @@ enum hf_event_type {
     HF_EV_ORDER,       /* an operator */
     HF_EV_ATTEST,      /* what the sending node's feeder says of its watchdog */
     HF_EV_PATH,        /* the sending node tried a fence level of another node, without effect */
+    HF_EV_NICS,        /* what the sending node's PFs are worth */
+    HF_EV_LEGS,        /* which legs of one VM on the sending node carry */
     HF_EVENT_TYPES
 };
 
@@ -62,6 +65,18 @@ struct hf_member {
 struct hf_vm_seen {
     hf_vm_uid uid;
     uint32_t start_no; /* the start it stems from; 0 = not one of ours */
+};
+
+struct hf_pf_verdict {
+    enum hf_pf state;
+    enum hf_nic_cause cause;
+};
+
+struct hf_vm_legs_seen {
+    hf_vm_uid uid;
+    uint32_t start_no;
+    hf_legs has, up;  /* 0: nothing is known of them (any more) */
+    hf_fabric active; /* HF_FABRICS_MAX = not known */
 };
 
 struct hf_event {
@@ -137,6 +152,10 @@ struct hf_event {
             enum hf_path found;
             uint64_t hardware; /* what the device says it switches; 0 = it does not tell */
         } path;
+        struct {
+            struct hf_pf_verdict pf[HF_FABRICS_MAX];
+        } nics;
+        struct hf_vm_legs_seen legs;
     } u;
 };
 
@@ -293,6 +312,7 @@ struct hf_node_view {
     bool is_settling, is_passive; /* gets no VM: came back too often */
     uint8_t returns;
     uint64_t hardware;
+    struct hf_pf_verdict pf[HF_FABRICS_MAX]; /* of fabrics it names no NIC in: unknown */
 };
 
 struct hf_vm_view {
@@ -305,10 +325,19 @@ struct hf_vm_view {
     hf_node home;          /* HF_NO_NODE when it has none */
     hf_nodes possible;     /* where it may be running */
     uint32_t start_no;     /* recovery epoch */
+    uint32_t running_no;   /* of what is on its home; 0 = not ours */
     uint8_t failures;      /* since it was last stable */
     struct hf_token order; /* live start or stop order */
     uint64_t since_seq;
     enum hf_reason why;
+    struct {
+        hf_legs has, up;    /* as its node says; has = 0: it does not */
+        hf_fabric active;   /* HF_FABRICS_MAX = not known */
+        hf_legs dead;       /* of those it needs: certainly carry nothing where it runs */
+        enum hf_reason why; /* all are dead: moved when the time is over (HF_WHY_NO_LEG), or why it
+                             * stays. Else HF_WHY_NONE */
+    } legs;
+    bool is_degraded; /* runs, and not every leg carries */
 };
 
 /* Why a VM may or may not go to each node, by the same code that places it. */
@@ -316,6 +345,7 @@ struct hf_placement {
     hf_node pick;                       /* where it would go now; HF_NO_NODE: nowhere */
     enum hf_rule refused[HF_NODES_MAX]; /* HF_RULE_NONE: passes */
     uint32_t need_mib, free_mib[HF_NODES_MAX];
+    hf_legs dead[HF_NODES_MAX]; /* legs it needs that would carry nothing there */
 };
 
 uint64_t engine_seq(const struct engine *e);

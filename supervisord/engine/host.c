@@ -242,6 +242,7 @@ static void came(struct step *s, uint8_t n, const struct hf_member *m, bool is_c
     }
     node->vm_watch_known = node->link_fit = false;
     node->came_seq = s->e->seq;
+    nic_forget(s->e, n);
     watchdog_back(node);
     if (was_dead && !is_new_boot && boot_is_known(&node->boot))
         step_note_node(s, n, node->state, HF_WHY_HEARD_AFTER_PROOF, 0);
@@ -265,6 +266,7 @@ static void went(struct step *s, uint8_t n, bool in_ring, bool is_cold)
     node->is_present = false;
     node->in_ring = in_ring;
     node->vm_watch_known = false;
+    nic_forget(s->e, n);
     if (!in_ring && !is_cold)
         fence_left_ring(s, n);
     bool is_clean = node->state == HF_NODE_DEAD || node->state == HF_NODE_ABSENT;

@@ -26,6 +26,7 @@ enum purpose {
     FOR_FLAP,           /* node: its returns are forgotten then */
     FOR_POWER_ON,       /* node: the executor had its time */
     FOR_STORM,          /* group: fences are forgotten then */
+    FOR_LEGS,           /* VM: none of its legs carries; moved then */
     PURPOSES
 };
 
@@ -54,6 +55,11 @@ struct path {
     uint64_t hardware; /* what its devices say they switch; 0 = they do not tell */
     uint64_t recorded; /* the same, when the group was armed */
     bool is_wrong;     /* it answered for another host, and for this one not since */
+};
+
+struct pf {
+    uint8_t state; /* enum hf_pf */
+    uint8_t cause; /* enum hf_nic_cause */
 };
 
 struct node {
@@ -95,10 +101,21 @@ struct node {
     uint8_t returns; /* in a row, none of them a window apart */
     bool is_passive;
     bool is_leaving, has_left;
+    struct pf pf[HF_FABRICS_MAX];
 };
 
 /* Who wants the VM to run now: what an operator asked for goes on while disarmed. */
 enum cause { CAUSE_OPERATOR = 0, CAUSE_RECOVERY, CAUSES };
+
+/* Of a VM on its home, as its node told last. Nothing of it survives a change of home. */
+struct legs {
+    hf_legs has, up; /* of the run with start_no; has = 0: not known */
+    uint8_t active;
+    uint32_t start_no;
+    hf_legs noted;   /* dead ones, as last told */
+    bool is_overdue; /* the wait is over, and there was no place */
+    struct timer timer;
+};
 
 struct vm {
     bool is_used;
@@ -124,6 +141,7 @@ struct vm {
     struct timer timer;
     struct hf_token stray_order; /* stop order for a copy that must not be */
     uint8_t stray_on;            /* node index; 0xff none */
+    struct legs legs;
     struct hf_vm_def def;
 };
 
@@ -205,6 +223,7 @@ enum vm_act {
     ACT_AFTER_CLEAR, /* proved nowhere: where next depends on what is wanted */
     ACT_ESCALATE,    /* cannot be proved stopped */
     ACT_HOLD_HERE,   /* runs where we did not put it */
+    ACT_STOP_SOON,   /* order it off its home: its guest has nobody to say goodbye to */
     VM_ACTS
 };
 struct vm_rule {
@@ -269,13 +288,25 @@ void leave_order(struct step *s, uint8_t n);
 void leave_over(struct node *n);
 void leave_review(struct step *s);
 
+/* nic.c: what follows from dead NICs, which is little */
+void nic_told(struct step *s, const struct hf_event *ev);
+void nic_legs_told(struct step *s, const struct hf_event *ev);
+void nic_forget(struct engine *e, uint8_t n); /* what it said of its NICs is of the past */
+void nic_review(struct step *s);
+void nic_wait_over(struct step *s, struct vm *v);
+hf_legs nic_dead_on(const struct engine *e, const struct vm *v, uint8_t n); /* if it ran there */
+hf_legs nic_dead_here(const struct engine *e, const struct vm *v); /* it runs, on its home */
+unsigned nic_worth(const struct engine *e, const struct vm *v, uint8_t n); /* more is better */
+enum hf_reason nic_why_stays(const struct engine *e, const struct vm *v);
+
 /* place.c */
 struct load { /* of every node, for one review */
     uint32_t promised_mib[HF_NODES_MAX];
     uint16_t vms[HF_NODES_MAX];
 };
 void place_load(const struct engine *e, const struct vm *except, struct load *load);
-enum hf_rule place_rule(const struct engine *e, const struct vm *v, uint8_t n,
+/* May v run on n, among these? */
+enum hf_rule place_rule(const struct engine *e, const struct vm *v, uint8_t n, hf_nodes among,
                         const struct load *load);
 hf_node place_pick(const struct engine *e, const struct vm *v, hf_nodes among,
                    const struct load *load);
@@ -301,6 +332,11 @@ enum hf_code group_check(const struct hf_group *group, struct hf_err *err);
 #define FOR_EACH_VM(e, v)                                                                          \
     for (struct vm *v = (e)->vms; v < (e)->vms + (e)->slots_end; v++)                              \
         if (v->is_used)
+
+static inline hf_legs leg_of(hf_fabric f)
+{
+    return (hf_legs)(1u << f);
+}
 
 static inline hf_nodes bit_of(uint8_t n)
 {

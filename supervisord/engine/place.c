@@ -65,8 +65,8 @@ static uint32_t room_mib(const struct engine *e, uint8_t n, const struct load *l
     return total > taken ? (uint32_t)(total - taken) : 0;
 }
 
-enum hf_rule place_rule(const struct engine *e, const struct vm *v, uint8_t n,
-                        const struct load *load)
+static enum hf_rule rule_but_legs(const struct engine *e, const struct vm *v, uint8_t n,
+                                  const struct load *load)
 {
     if (!is_ready(e, n)) /* rule 1 */
         return HF_RULE_1_MEMBER;
@@ -79,15 +79,51 @@ enum hf_rule place_rule(const struct engine *e, const struct vm *v, uint8_t n,
     return HF_RULE_NONE;
 }
 
-/* Preferences, in order: not where it kept failing, its owner's wish, where a move wanted it,
- * fewest promises, fewest VMs, lowest id. A total order: the last one decides. */
-static bool is_better(const struct vm *v, uint8_t a, uint8_t b, const struct load *load)
+static unsigned dead_on(const struct engine *e, const struct vm *v, uint8_t n)
+{
+    return (unsigned)__builtin_popcount(nic_dead_on(e, v, n));
+}
+
+/* As few dead PFs as on any other node that is asked about and would do, and never more than where
+ * it runs: a VM is rather started degraded than not at all, and rather left alone than made worse.
+ */
+static bool passes_legs(const struct engine *e, const struct vm *v, uint8_t n, hf_nodes among,
+                        const struct load *load)
+{
+    unsigned dead = dead_on(e, v, n);
+    if (dead == 0)
+        return true;
+    if (vm_is_on_home(v) && dead > (unsigned)__builtin_popcount(nic_dead_here(e, v)))
+        return false;
+    FOR_EACH_NODE (e, other)
+        if ((among & bit_of(other)) && dead_on(e, v, other) < dead &&
+            rule_but_legs(e, v, other, load) == HF_RULE_NONE)
+            return false;
+    return true;
+}
+
+enum hf_rule place_rule(const struct engine *e, const struct vm *v, uint8_t n, hf_nodes among,
+                        const struct load *load)
+{
+    enum hf_rule rule = rule_but_legs(e, v, n, load);
+    bool asks_legs = rule == HF_RULE_NONE || rule == HF_RULE_6_MEMORY; /* rule 4 comes before 6 */
+    return asks_legs && !passes_legs(e, v, n, among, load) ? HF_RULE_4_LEGS : rule;
+}
+
+/* Preferences, in order: not where it kept failing, where a move wanted it, the best NICs, where it
+ * failed only now, its owner's wish, fewest promises, fewest VMs, lowest id. A total order: the
+ * last one decides. */
+static bool is_better(const struct engine *e, const struct vm *v, uint8_t a, uint8_t b,
+                      const struct load *load)
 {
     bool a_avoided = v->avoid & bit_of(a), b_avoided = v->avoid & bit_of(b);
     if (a_avoided != b_avoided)
         return b_avoided;
     if ((v->target == a) != (v->target == b))
         return v->target == a;
+    unsigned a_worth = nic_worth(e, v, a), b_worth = nic_worth(e, v, b);
+    if (a_worth != b_worth)
+        return a_worth > b_worth;
     /* After a crash it stays where its owner saw it run, until that node is to be avoided. */
     if ((v->failed_on == a) != (v->failed_on == b))
         return v->failed_on == a;
@@ -105,9 +141,9 @@ hf_node place_pick(const struct engine *e, const struct vm *v, hf_nodes among,
 {
     hf_node best = HF_NO_NODE;
     FOR_EACH_NODE (e, n) {
-        if (!(among & bit_of(n)) || place_rule(e, v, n, load) != HF_RULE_NONE)
+        if (!(among & bit_of(n)) || place_rule(e, v, n, among, load) != HF_RULE_NONE)
             continue;
-        if (!hf_node_is(best) || is_better(v, n, best.ix, load))
+        if (!hf_node_is(best) || is_better(e, v, n, best.ix, load))
             best = (hf_node){n};
     }
     return best;
@@ -167,7 +203,8 @@ void place_review(struct step *s)
             continue;
         }
         v->home = pick.ix;
-        vm_apply(s, v, HF_VE_PLACED, HF_WHY_PLACED);
+        bool is_whole = nic_dead_on(s->e, v, pick.ix) == 0;
+        vm_apply(s, v, HF_VE_PLACED, is_whole ? HF_WHY_PLACED : HF_WHY_PLACED_DEGRADED);
         load.promised_mib[pick.ix] += v->def.memory_mib;
         load.vms[pick.ix]++;
     }
@@ -204,8 +241,9 @@ struct hf_placement engine_placement(const struct engine *e, hf_vm vm)
     place_load(e, v, &load);
     struct hf_placement p = {.pick = place_pick(e, v, 0xff, &load), .need_mib = v->def.memory_mib};
     FOR_EACH_NODE (e, n) {
-        p.refused[n] = place_rule(e, v, n, &load);
+        p.refused[n] = place_rule(e, v, n, 0xff, &load);
         p.free_mib[n] = room_mib(e, n, &load);
+        p.dead[n] = nic_dead_on(e, v, n);
     }
     return p;
 }

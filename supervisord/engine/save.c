@@ -85,6 +85,10 @@ static void put_beside(struct hf_writer *w, const struct node *n)
         hf_put_u64(w, n->path[l].recorded);
         hf_put_u8(w, n->path[l].is_wrong);
     }
+    for (uint8_t f = 0; f < HF_FABRICS_MAX; f++) {
+        hf_put_u8(w, n->pf[f].state);
+        hf_put_u8(w, n->pf[f].cause);
+    }
     hf_put_u64(w, n->hardware);
     put_timer(w, &n->flap);
     put_timer(w, &n->settle);
@@ -133,6 +137,17 @@ static void put_def(struct hf_writer *w, const struct hf_vm_def *d)
     hf_put_u8(w, d->legs);
 }
 
+static void put_legs(struct hf_writer *w, const struct legs *l)
+{
+    hf_put_u8(w, l->has);
+    hf_put_u8(w, l->up);
+    hf_put_u8(w, l->active);
+    hf_put_u32(w, l->start_no);
+    hf_put_u8(w, l->noted);
+    hf_put_u8(w, l->is_overdue);
+    put_timer(w, &l->timer);
+}
+
 static void put_vm(struct hf_writer *w, const struct vm *v)
 {
     hf_put_u8(w, v->state);
@@ -157,6 +172,7 @@ static void put_vm(struct hf_writer *w, const struct vm *v)
     put_timer(w, &v->timer);
     put_token(w, v->stray_order);
     hf_put_u8(w, v->stray_on);
+    put_legs(w, &v->legs);
     put_def(w, &v->def);
 }
 
@@ -309,6 +325,10 @@ static void get_beside(struct hf_reader *r, struct node *n)
         n->path[l].recorded = hf_get_u64(r);
         n->path[l].is_wrong = hf_get_enum(r, 2);
     }
+    for (uint8_t f = 0; f < HF_FABRICS_MAX; f++) {
+        n->pf[f].state = hf_get_enum(r, HF_PFS);
+        n->pf[f].cause = hf_get_enum(r, HF_NIC_CAUSES);
+    }
     n->hardware = hf_get_u64(r);
     n->flap = get_timer(r);
     n->settle = get_timer(r);
@@ -367,6 +387,17 @@ static void get_def(struct hf_reader *r, const struct engine *e, struct hf_vm_de
     d->legs = hf_get_enum(r, 1 << HF_FABRICS_MAX);
 }
 
+static void get_legs(struct hf_reader *r, struct legs *l)
+{
+    l->has = hf_get_enum(r, 1 << HF_FABRICS_MAX);
+    l->up = hf_get_enum(r, 1 << HF_FABRICS_MAX);
+    l->active = hf_get_enum(r, HF_FABRICS_MAX + 1);
+    l->start_no = hf_get_u32(r);
+    l->noted = hf_get_enum(r, 1 << HF_FABRICS_MAX);
+    l->is_overdue = hf_get_enum(r, 2);
+    l->timer = get_timer(r);
+}
+
 static void get_vm(struct hf_reader *r, const struct engine *e, struct vm *v)
 {
     v->is_used = true;
@@ -392,6 +423,7 @@ static void get_vm(struct hf_reader *r, const struct engine *e, struct vm *v)
     v->timer = get_timer(r);
     v->stray_order = get_token(r);
     v->stray_on = get_node_ix(r, e);
+    get_legs(r, &v->legs);
     get_def(r, e, &v->def);
 }
 

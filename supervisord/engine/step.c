@@ -110,6 +110,12 @@ static void dispatch(struct step *s, const struct hf_event *ev)
     case HF_EV_PATH:
         path_tested(s, ev);
         break;
+    case HF_EV_NICS:
+        nic_told(s, ev);
+        break;
+    case HF_EV_LEGS:
+        nic_legs_told(s, ev);
+        break;
     case HF_EVENT_TYPES:
         HF_ASSERT(ev->type != HF_EVENT_TYPES);
         break;
@@ -140,6 +146,7 @@ void engine_step(struct engine *e, const struct hf_event *ev, struct engine_out 
         drain_review(&s);
         leave_review(&s);
         place_review(&s);
+        nic_review(&s);
         fence_review(&s);
         watchdog_review(&s);
         path_review(&s);

@@ -110,12 +110,15 @@ static bool node_timer(struct step *s, uint8_t n, hf_node from, struct hf_token 
 
 static bool vm_timer(struct step *s, struct vm *v, hf_node from, struct hf_token token)
 {
-    if (!is_due(&v->timer, token))
+    struct timer *t = is_due(&v->legs.timer, token) ? &v->legs.timer : &v->timer;
+    if (!is_due(t, token))
         return false;
-    enum purpose purpose = v->timer.purpose;
-    if (!ran_out(s, &v->timer, from))
+    enum purpose purpose = t->purpose;
+    if (!ran_out(s, t, from))
         return true;
-    if (purpose == FOR_START_DEADLINE)
+    if (purpose == FOR_LEGS)
+        nic_wait_over(s, v);
+    else if (purpose == FOR_START_DEADLINE)
         vm_apply(s, v, HF_VE_START_UNKNOWN, HF_WHY_START_DEADLINE);
     else if (purpose == FOR_STOP_DEADLINE)
         vm_apply(s, v, HF_VE_STOP_UNPROVED, HF_WHY_STOP_UNPROVED);

@@ -13,6 +13,9 @@ enum hf_code group_check(const struct hf_group *group, struct hf_err *err)
             group->nodes[n].name[0] == '\0')
             return hf_err_set(err, HF_EINVAL, "node %u: no name, or id %u out of 1..65535", n,
                               group->nodes[n].nodeid);
+        if (group->nodes[n].fabrics >> HF_FABRICS_MAX)
+            return hf_err_set(err, HF_EINVAL, "node %s: a fabric that does not exist",
+                              group->nodes[n].name);
         for (uint8_t m = 0; m < n; m++)
             if (strcmp(group->nodes[n].name, group->nodes[m].name) == 0 ||
                 group->nodes[n].nodeid == group->nodes[m].nodeid)
@@ -135,6 +138,7 @@ uint32_t engine_pending(const struct engine *e, hf_node actor,
         if (!v->is_used)
             continue;
         add_timer(&v->timer, effects, &count);
+        add_timer(&v->legs.timer, effects, &count);
         add_vm(e, v, actor, effects, &count);
     }
     return count;
@@ -195,7 +199,7 @@ bool engine_is_live(const struct engine *e, struct hf_token token)
             return true;
     for (const struct vm *v = e->vms; v < e->vms + e->slots_end; v++)
         if (v->is_used && (hf_token_same(v->order, token) || timer_is(&v->timer, token) ||
-                           hf_token_same(v->stray_order, token)))
+                           timer_is(&v->legs.timer, token) || hf_token_same(v->stray_order, token)))
             return true;
     return false;
 }
@@ -262,6 +266,8 @@ struct hf_node_view engine_node(const struct engine *e, hf_node node)
         .returns = n->returns,
         .hardware = n->hardware,
     };
+    for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++)
+        view.pf[f] = (struct hf_pf_verdict){n->pf[f].state, n->pf[f].cause};
     for (uint8_t l = 0; l < HF_FENCE_LEVELS_MAX; l++) {
         view.path[l] = (enum hf_path)n->path[l].found;
         view.path_hardware[l] = n->path[l].hardware;
@@ -269,10 +275,23 @@ struct hf_node_view engine_node(const struct engine *e, hf_node node)
     return view;
 }
 
+/* All its legs are dead where it runs: what becomes of it? */
+static enum hf_reason why_legs(const struct engine *e, const struct vm *v, hf_legs dead)
+{
+    if (v->state != HF_VM_RUNNING || dead == 0 || dead != v->def.legs)
+        return HF_WHY_NONE;
+    enum hf_reason stays = nic_why_stays(e, v);
+    if (stays == HF_WHY_NONE)
+        return v->legs.is_overdue ? HF_WHY_NO_NODE : HF_WHY_NO_LEG;
+    return stays;
+}
+
 struct hf_vm_view engine_vm(const struct engine *e, hf_vm vm)
 {
     HF_ASSERT(hf_vm_is(vm));
     const struct vm *v = &e->vms[vm.ix];
+    bool is_told = v->legs.has != 0 && v->legs.start_no == v->running_no;
+    hf_legs dead = v->is_used && vm_is_on_home(v) ? nic_dead_here(e, v) : 0;
     return (struct hf_vm_view){
         .is_used = v->is_used,
         .uid = v->uid,
@@ -283,10 +302,14 @@ struct hf_vm_view engine_vm(const struct engine *e, hf_vm vm)
         .home = {v->home},
         .possible = v->possible,
         .start_no = v->start_no,
+        .running_no = v->running_no,
         .failures = v->failures,
         .order = v->order,
         .since_seq = v->since_seq,
         .why = v->why,
+        .legs = {is_told ? v->legs.has : 0, is_told ? v->legs.up : 0,
+                 is_told ? v->legs.active : HF_FABRICS_MAX, dead, why_legs(e, v, dead)},
+        .is_degraded = v->state == HF_VM_RUNNING && dead != 0,
     };
 }
 

@@ -5,6 +5,9 @@
 
 #include "supervisord/engine/internal.h"
 
+/* Without a leg the guest cannot say goodbye to anybody: it gets time to sync its disks. */
+enum { SOON_MS = 5000 };
+
 #define GO(next_, act_, why_)                                                                      \
     {                                                                                              \
         RULE_GO, next_, act_, why_                                                                 \
@@ -34,6 +37,7 @@ static const struct vm_rule rules[HF_VM_STATES][HF_VM_EVENTS] =
                 [HF_VE_STOPPED] = STAY("stopped already"),
                 [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
                 [HF_VE_TIMER] = STAY("nothing waits"),
+                [HF_VE_NO_LEG] = STAY("runs nowhere"),
             },
         [HF_VM_WAITING] =
             {
@@ -53,6 +57,7 @@ static const struct vm_rule rules[HF_VM_STATES][HF_VM_EVENTS] =
                 [HF_VE_STOPPED] = STAY("its set of possible nodes tells"),
                 [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
                 [HF_VE_TIMER] = STAY("nothing waits"),
+                [HF_VE_NO_LEG] = STAY("nobody knows where it is"),
             },
         [HF_VM_PLACING] =
             {
@@ -73,6 +78,7 @@ static const struct vm_rule rules[HF_VM_STATES][HF_VM_EVENTS] =
                 [HF_VE_STOPPED] = STAY("runs nowhere"),
                 [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
                 [HF_VE_TIMER] = STAY("placed in this step's review"),
+                [HF_VE_NO_LEG] = STAY("runs nowhere"),
             },
         [HF_VM_STARTING] =
             {
@@ -93,6 +99,7 @@ static const struct vm_rule rules[HF_VM_STATES][HF_VM_EVENTS] =
                 [HF_VE_STOPPED] = STAY("no stop was ordered"),
                 [HF_VE_STOP_UNPROVED] = STAY("no stop was ordered"),
                 [HF_VE_TIMER] = STAY("nothing waits"),
+                [HF_VE_NO_LEG] = STAY("a start is not moved half-way"),
             },
         [HF_VM_RUNNING] =
             {
@@ -112,6 +119,8 @@ static const struct vm_rule rules[HF_VM_STATES][HF_VM_EVENTS] =
                 [HF_VE_STOPPED] = STAY("no stop was ordered"),
                 [HF_VE_STOP_UNPROVED] = STAY("no stop was ordered"),
                 [HF_VE_TIMER] = GO(HF_VM_RUNNING, ACT_STABLE, "ran long enough to forgive"),
+                [HF_VE_NO_LEG] =
+                    GO(HF_VM_STOPPING, ACT_STOP_SOON, "off here, then on where a leg carries"),
             },
         [HF_VM_STOPPING] =
             {
@@ -131,6 +140,7 @@ static const struct vm_rule rules[HF_VM_STATES][HF_VM_EVENTS] =
                 [HF_VE_STOPPED] = GO(HF_VM_STOPPED, ACT_AFTER_STOP, "off, proved"),
                 [HF_VE_STOP_UNPROVED] = GO(HF_VM_WAITING, ACT_ESCALATE, "cannot be proved stopped"),
                 [HF_VE_TIMER] = STAY("nothing waits"),
+                [HF_VE_NO_LEG] = STAY("goes elsewhere when it is off"),
             },
         [HF_VM_UNPLACEABLE] =
             {
@@ -151,6 +161,7 @@ static const struct vm_rule rules[HF_VM_STATES][HF_VM_EVENTS] =
                 [HF_VE_STOPPED] = STAY("runs nowhere"),
                 [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
                 [HF_VE_TIMER] = STAY("nothing waits"),
+                [HF_VE_NO_LEG] = STAY("runs nowhere"),
             },
         [HF_VM_HELD] =
             {
@@ -172,6 +183,7 @@ static const struct vm_rule rules[HF_VM_STATES][HF_VM_EVENTS] =
                 [HF_VE_STOPPED] = STAY("no order is live"),
                 [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
                 [HF_VE_TIMER] = STAY("nothing waits"),
+                [HF_VE_NO_LEG] = STAY("held"),
             },
         [HF_VM_FAILED] =
             {
@@ -191,6 +203,7 @@ static const struct vm_rule rules[HF_VM_STATES][HF_VM_EVENTS] =
                 [HF_VE_STOPPED] = STAY("runs nowhere"),
                 [HF_VE_STOP_UNPROVED] = STAY("no order is live"),
                 [HF_VE_TIMER] = STAY("nothing waits"),
+                [HF_VE_NO_LEG] = STAY("runs nowhere"),
             },
 };
 
@@ -224,6 +237,7 @@ static void drop_order(struct vm *v)
 
 static void no_home(struct vm *v)
 {
+    v->legs = (struct legs){0};
     v->home = HF_NO_NODE.ix;
     v->running_no = 0;
     v->seen = HF_SEEN_UNKNOWN;
@@ -410,6 +424,9 @@ static void perform(struct step *s, struct vm *v, enum vm_act act)
         timer_clear(&v->timer);
         v->seen = HF_SEEN_RUNNING;
         break;
+    case ACT_STOP_SOON:
+        order_stop(s, v, v->def.stop_grace_ms < SOON_MS ? v->def.stop_grace_ms : SOON_MS);
+        break;
     case VM_ACTS:
         HF_ASSERT(act != VM_ACTS);
         break;
@@ -470,8 +487,10 @@ void vm_seen_running(struct step *s, struct vm *v, uint8_t n, uint32_t start_no)
     if (v->home == n) {
         v->seen = HF_SEEN_RUNNING;
         bool is_settled = v->state == HF_VM_RUNNING || v->state == HF_VM_HELD;
-        if (is_settled && (start_no == 0 || start_no > v->running_no))
+        if (is_settled && (start_no == 0 || start_no > v->running_no)) {
             v->running_no = start_no; /* replaced by hand where it belongs: it runs, that is all */
+            s->needs_review = true;
+        }
         return;
     }
     v->possible |= bit_of(n);

@@ -111,6 +111,7 @@ static const char *const vm_events[] = {
     [HF_VE_STOPPED] = "stopped",
     [HF_VE_STOP_UNPROVED] = "stop not proved",
     [HF_VE_TIMER] = "timer",
+    [HF_VE_NO_LEG] = "no leg alive here",
 };
 _Static_assert(COUNT(vm_events) == HF_VM_EVENTS, "every VM event has a name");
 
@@ -227,6 +228,14 @@ static const struct reason reasons[] = {
                                    "so"},
     [HF_WHY_POWER_ON] = {"power-on", "an operator had it switched on again"},
     [HF_WHY_POWER_ON_FAILED] = {"power-on-failed", "it could not be switched on again"},
+    [HF_WHY_PF_UNKNOWN] = {"pf-unknown",
+                           "nobody can say what a NIC of it is worth, nothing follows "
+                           "from that"},
+    [HF_WHY_PF_UP] = {"pf-up", "a NIC of it carries"},
+    [HF_WHY_PF_SUSPECT] = {"pf-suspect", "something is wrong with a NIC of it, it still carries"},
+    [HF_WHY_PF_DOWN] = {"pf-down", "a NIC of it carries nothing, its legs are flipped away"},
+    [HF_WHY_PF_HOLD] = {"pf-hold", "a NIC of it came back and is held down for a while"},
+    [HF_WHY_PF_ABSENT] = {"pf-absent", "a NIC that is configured for it is not there"},
 
     [HF_WHY_FORMED] = {"formed", "a majority formed the group"},
     [HF_WHY_VIEW] = {"view", "the members changed"},
@@ -268,6 +277,14 @@ static const struct reason reasons[] = {
     [HF_WHY_WATCH_UNKNOWN] = {"watch-unknown", "its node cannot say whether it runs, it is left "
                                                "alone"},
     [HF_WHY_WATCH_KNOWN] = {"watch-known", "its node can see its VMs again"},
+    [HF_WHY_PLACED_DEGRADED] = {"placed-degraded", "a node was chosen for it, nowhere are all its "
+                                                   "legs alive"},
+    [HF_WHY_DEGRADED] = {"degraded", "not every leg of it carries, it runs on"},
+    [HF_WHY_LEGS_WHOLE] = {"legs-whole", "every leg of it carries again"},
+    [HF_WHY_NO_LEG] = {"no-leg", "no leg of it carries here, it is moved unless one comes back"},
+    [HF_WHY_LEGS_MOVE] = {"legs-move", "no leg of it carries here, and one would elsewhere"},
+    [HF_WHY_FABRIC_DOWN] = {"fabric-down", "no leg of it carries, and no other node sees its "
+                                           "fabrics either, it stays"},
 
     [HF_WHY_STALE_TOKEN] = {"stale-token", "that order or timer is no longer wanted"},
     [HF_WHY_STALE_INCARNATION] = {"stale-incarnation", "that word stems from an earlier life of "
@@ -320,7 +337,7 @@ static const char *const rules[] = {
     [HF_RULE_1_MEMBER] = "rule 1: not a ready member, in maintenance, or its VM monitor is silent",
     [HF_RULE_2_PROOF] = "rule 2: a proof of death is still pending",
     [HF_RULE_3_AFFINITY] = "rule 3: not allowed there, or affinity or anti-affinity forbids it",
-    [HF_RULE_4_LEGS] = "rule 4: no free, healthy VF per fabric",
+    [HF_RULE_4_LEGS] = "rule 4: more of its NICs are dead there than elsewhere",
     [HF_RULE_5_NUMA] = "rule 5: cores, hugepages and NIC not on one NUMA node",
     [HF_RULE_6_MEMORY] = "rule 6: not enough memory",
 };

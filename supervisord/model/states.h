@@ -118,7 +118,8 @@ enum hf_vm_event {
     HF_VE_SEEN_ENDED, /* destroyed by hand or shut down by the guest */
     HF_VE_STOPPED,
     HF_VE_STOP_UNPROVED,
-    HF_VE_TIMER, /* back-off over, or stable for long enough */
+    HF_VE_TIMER,  /* back-off over, or stable for long enough */
+    HF_VE_NO_LEG, /* none of its legs carries here, and one would elsewhere */
     HF_VM_EVENTS
 };
 
@@ -165,6 +166,12 @@ enum hf_reason {
     HF_WHY_PASSIVE,  /* back too often: no VM until an operator says so; detail = returns */
     HF_WHY_POWER_ON, /* switched on again on an order */
     HF_WHY_POWER_ON_FAILED,
+    HF_WHY_PF_UNKNOWN, /* what becomes of its PF in a fabric; detail = fabric * 100 + cause */
+    HF_WHY_PF_UP,
+    HF_WHY_PF_SUSPECT,
+    HF_WHY_PF_DOWN,
+    HF_WHY_PF_HOLD,
+    HF_WHY_PF_ABSENT,
     /* the group */
     HF_WHY_FORMED,
     HF_WHY_VIEW,
@@ -202,6 +209,12 @@ enum hf_reason {
     HF_WHY_RESTART_LIMIT,
     HF_WHY_WATCH_UNKNOWN, /* its node's VM monitor does not know any more */
     HF_WHY_WATCH_KNOWN,
+    HF_WHY_PLACED_DEGRADED, /* nowhere are all its legs alive; detail = dead ones, bit f */
+    HF_WHY_DEGRADED,        /* runs on, but not every leg carries; detail likewise */
+    HF_WHY_LEGS_WHOLE,
+    HF_WHY_NO_LEG, /* none carries here, one would elsewhere; detail = milliseconds until moved */
+    HF_WHY_LEGS_MOVE,   /* and it was moved for that */
+    HF_WHY_FABRIC_DOWN, /* none carries here, and nobody else sees its fabrics: it stays */
     /* refusals of an event or an order */
     HF_WHY_STALE_TOKEN,
     HF_WHY_STALE_INCARNATION,
@@ -236,7 +249,7 @@ enum hf_rule {
     HF_RULE_1_MEMBER,   /* a ready member, not in maintenance, its VM monitor answers */
     HF_RULE_2_PROOF,    /* no proof pending for this VM */
     HF_RULE_3_AFFINITY, /* allowed nodes, together, apart */
-    HF_RULE_4_LEGS,     /* needs the hardware inventory */
+    HF_RULE_4_LEGS,     /* no PF it needs is dead there, or no candidate has fewer such */
     HF_RULE_5_NUMA,     /* needs the hardware inventory */
     HF_RULE_6_MEMORY,
     HF_RULES

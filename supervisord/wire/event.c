@@ -185,6 +185,36 @@ static void get_path(struct hf_reader *r, struct hf_event *ev)
     ev->u.path.hardware = hf_get_u64(r);
 }
 
+static void put_nics(struct hf_writer *w, const struct hf_event *ev)
+{
+    for (size_t f = 0; f < HF_FABRICS_MAX; f++) {
+        hf_put_u8(w, (uint8_t)ev->u.nics.pf[f].state);
+        hf_put_u8(w, (uint8_t)ev->u.nics.pf[f].cause);
+    }
+}
+
+static void get_nics(struct hf_reader *r, struct hf_event *ev)
+{
+    for (size_t f = 0; f < HF_FABRICS_MAX; f++) {
+        ev->u.nics.pf[f].state = (enum hf_pf)hf_get_enum(r, HF_PFS);
+        ev->u.nics.pf[f].cause = (enum hf_nic_cause)hf_get_enum(r, HF_NIC_CAUSES);
+    }
+}
+
+static void put_legs(struct hf_writer *w, const struct hf_event *ev)
+{
+    hf_put_u32(w, ev->u.legs.uid);
+    hf_put_u32(w, ev->u.legs.start_no);
+    fields_put_legs(w, ev->u.legs.has, ev->u.legs.up, ev->u.legs.active);
+}
+
+static void get_legs(struct hf_reader *r, struct hf_event *ev)
+{
+    ev->u.legs.uid = fields_get_uid(r);
+    ev->u.legs.start_no = hf_get_u32(r);
+    fields_get_legs(r, &ev->u.legs.has, &ev->u.legs.up, &ev->u.legs.active);
+}
+
 /* ---- events ---- */
 
 void event_encode(const struct hf_event *ev, struct hf_writer *w)
@@ -223,6 +253,12 @@ void event_encode(const struct hf_event *ev, struct hf_writer *w)
         return;
     case HF_EV_PATH:
         put_path(w, ev);
+        return;
+    case HF_EV_NICS:
+        put_nics(w, ev);
+        return;
+    case HF_EV_LEGS:
+        put_legs(w, ev);
         return;
     case HF_EVENT_TYPES:
         break;
@@ -264,6 +300,12 @@ static void get_body(struct hf_reader *r, struct hf_event *ev)
         return;
     case HF_EV_PATH:
         get_path(r, ev);
+        return;
+    case HF_EV_NICS:
+        get_nics(r, ev);
+        return;
+    case HF_EV_LEGS:
+        get_legs(r, ev);
         return;
     case HF_EVENT_TYPES:
         break;

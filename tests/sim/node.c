@@ -760,6 +760,8 @@ static void fill(const struct sim *s, hf_node n, const struct node_report *r, st
     case HF_EV_ORDER:
     case HF_EV_ATTEST:
     case HF_EV_PATH:
+    case HF_EV_NICS:
+    case HF_EV_LEGS:
     case HF_EVENT_TYPES:
         break;
     }

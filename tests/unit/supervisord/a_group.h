@@ -17,6 +17,7 @@ static inline struct hf_group a_group(uint8_t nodes)
         g.nodes[n].fence_levels = 1;
         g.nodes[n].reserve_mib = 1024;
         g.nodes[n].has_watchdog = true;
+        g.nodes[n].fabrics = 3;
     }
     g.policy = (struct hf_policy){.silent_grace_ms = 10000,
                                   .startup_grace_ms = 60000,
@@ -29,6 +30,7 @@ static inline struct hf_group a_group(uint8_t nodes)
                                   .settle_ms = 10000,
                                   .flap_window_ms = 600000,
                                   .storm_window_ms = 600000,
+                                  .leg_move_ms = 5000,
                                   .storm_fences = 3,
                                   .returns_max = 4,
                                   .fence_retry_ms = {1000, 5000},

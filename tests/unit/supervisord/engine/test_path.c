@@ -21,14 +21,6 @@ static void hardware(uint8_t n, uint64_t number)
     step(ev);
 }
 
-static bool noted(enum hf_reason why)
-{
-    for (uint32_t i = 0; i < t.out.changes_count; i++)
-        if (t.out.changes[i].why == why)
-            return true;
-    return false;
-}
-
 static void form_disarmed(void)
 {
     form(3);

@@ -11,10 +11,17 @@ static size_t busy_state(void)
     strcpy(def.apart, "mq");
     running_on(def, 2);
     running_on(a_vm("b"), 1);
+    def = a_vm("e");
+    def.legs = 3;
+    hf_vm_uid e = running_on(def, 0);
     add(a_vm("c"), true);
     add(a_vm("d"), false);
     order(HF_ORDER_DRAIN, 1, 0);
     host_gone(2);
+    pfs(1, HF_PF_UP, HF_PF_HOLD);
+    pfs(0, HF_PF_DOWN, HF_PF_UP);
+    legs(e, 3, 0);
+    ck_assert_uint_eq(vm(e)->legs.timer.purpose, FOR_LEGS);
     return engine_save(&t.e, bytes, sizeof bytes);
 }
 
@@ -87,6 +94,9 @@ START_TEST(a_group_that_breaks_a_limit_is_refused)
     ck_assert_int_eq(engine_init(&t.e, &g, &err), HF_EINVAL);
     g = a_group(3);
     g.policy.stop_deadline_ms = 0;
+    ck_assert_int_eq(engine_init(&t.e, &g, &err), HF_EINVAL);
+    g = a_group(3);
+    g.nodes[2].fabrics = 1 << HF_FABRICS_MAX;
     ck_assert_int_eq(engine_init(&t.e, &g, &err), HF_EINVAL);
     g = a_group(3);
     g.nodes_count = 0;

@@ -47,6 +47,7 @@ static void random_order(struct hf_event *ev)
     ev->u.order.def = a_vm(name);
     ev->u.order.wants_run = below(2);
     ev->u.order.def.memory_mib = (uint32_t)(1 + below(30000));
+    ev->u.order.def.legs = (hf_legs)below(1 << HF_FABRICS_MAX);
     if (below(2))
         strcpy(ev->u.order.def.apart, below(2) ? "x" : "y");
     if (below(4) == 0)
@@ -59,6 +60,26 @@ static void random_vm(struct hf_event *ev)
     struct vm *v = vm_of_uid(&t.e, ev->u.vm.uid);
     ev->u.vm.start_no = v && below(4) ? v->start_no : (uint32_t)below(3);
     ev->u.vm.seen = (enum hf_seen)below(HF_SEENS);
+    if (v && v->home != 0xff && below(4))
+        ev->from.ix = v->home;
+}
+
+static void random_nics(struct hf_event *ev)
+{
+    for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++) {
+        ev->u.nics.pf[f].state = below(2) ? HF_PF_UP : (enum hf_pf)below(HF_PFS);
+        ev->u.nics.pf[f].cause = (enum hf_nic_cause)below(HF_NIC_CAUSES);
+    }
+}
+
+static void random_legs(struct hf_event *ev)
+{
+    ev->u.legs.uid = (hf_vm_uid)(t.e.uid_last ? 1 + below(t.e.uid_last) : 1);
+    struct vm *v = vm_of_uid(&t.e, ev->u.legs.uid);
+    ev->u.legs.start_no = v && below(4) ? v->running_no : (uint32_t)below(3);
+    ev->u.legs.has = (hf_legs)below(1 << HF_FABRICS_MAX);
+    ev->u.legs.up = (hf_legs)below(1 << HF_FABRICS_MAX) & ev->u.legs.has;
+    ev->u.legs.active = (hf_fabric)below(HF_FABRICS_MAX + 1);
     if (v && v->home != 0xff && below(4))
         ev->from.ix = v->home;
 }
@@ -112,6 +133,12 @@ static struct hf_event random_event(void)
         ev.u.path.level = (uint8_t)below(HF_FENCE_LEVELS_MAX);
         ev.u.path.found = (enum hf_path)below(HF_PATHS);
         ev.u.path.hardware = below(3);
+        break;
+    case HF_EV_NICS:
+        random_nics(&ev);
+        break;
+    case HF_EV_LEGS:
+        random_legs(&ev);
         break;
     case HF_EVENT_TYPES:
         break;

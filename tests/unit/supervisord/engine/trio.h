@@ -182,6 +182,32 @@ static inline void seen(uint8_t from, hf_vm_uid uid, uint32_t start_no, enum hf_
     step(ev);
 }
 
+/* What node n says of its PFs in fabrics a and b. */
+static inline void pfs(uint8_t n, enum hf_pf a, enum hf_pf b)
+{
+    struct hf_event ev = {.from = {n}, .type = HF_EV_NICS};
+    ev.u.nics.pf[0] = (struct hf_pf_verdict){a, a == HF_PF_DOWN ? HF_NIC_CARRIER : HF_NIC_NONE};
+    ev.u.nics.pf[1] = (struct hf_pf_verdict){b, b == HF_PF_DOWN ? HF_NIC_BFD : HF_NIC_NONE};
+    step(ev);
+}
+
+/* What its home says of a VM's legs. */
+static inline void legs(hf_vm_uid uid, hf_legs has, hf_legs up)
+{
+    struct vm *v = vm(uid);
+    struct hf_event ev = {.from = {v->home}, .type = HF_EV_LEGS};
+    ev.u.legs = (struct hf_vm_legs_seen){uid, v->running_no, has, up, HF_FABRICS_MAX};
+    step(ev);
+}
+
+static inline bool noted(enum hf_reason why)
+{
+    for (uint32_t i = 0; i < t.out.changes_count; i++)
+        if (t.out.changes[i].why == why)
+            return true;
+    return false;
+}
+
 static inline void beat(uint8_t n, bool heard)
 {
     struct hf_event ev = {.from = {n == 0 ? 1 : 0}, .type = HF_EV_BEAT};

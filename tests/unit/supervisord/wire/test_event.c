@@ -147,6 +147,19 @@ static void make(int type)
         ev.u.path.found = (enum hf_path)hf_rng_below(&rng, HF_PATHS);
         ev.u.path.hardware = hf_rng_next(&rng);
         break;
+    case HF_EV_NICS:
+        for (size_t f = 0; f < HF_FABRICS_MAX; f++) {
+            ev.u.nics.pf[f].state = (enum hf_pf)hf_rng_below(&rng, HF_PFS);
+            ev.u.nics.pf[f].cause = (enum hf_nic_cause)hf_rng_below(&rng, HF_NIC_CAUSES);
+        }
+        break;
+    case HF_EV_LEGS:
+        ev.u.legs.uid = 1 + (uint32_t)hf_rng_below(&rng, 1000);
+        ev.u.legs.start_no = (uint32_t)hf_rng_next(&rng);
+        ev.u.legs.has = (hf_legs)hf_rng_below(&rng, 1 << HF_FABRICS_MAX);
+        ev.u.legs.up = (hf_legs)hf_rng_next(&rng) & ev.u.legs.has;
+        ev.u.legs.active = (hf_fabric)hf_rng_below(&rng, HF_FABRICS_MAX + 1);
+        break;
     case HF_EVENT_TYPES:
         ck_abort_msg("no such type");
     }
@@ -337,6 +350,28 @@ START_TEST(a_path_names_a_node_a_level_and_a_finding)
 }
 END_TEST
 
+START_TEST(pfs_and_legs_stay_in_range)
+{
+    rng = hf_rng_seeded(7);
+    make(HF_EV_NICS);
+    ev.u.nics.pf[1].state = HF_PFS;
+    ck_assert(!decodes(bytes, encode(&ev, bytes)));
+    make(HF_EV_NICS);
+    ev.u.nics.pf[0].cause = HF_NIC_CAUSES;
+    ck_assert(!decodes(bytes, encode(&ev, bytes)));
+    make(HF_EV_LEGS);
+    ev.u.legs.has = 1;
+    ev.u.legs.up = 3;
+    ck_assert(!decodes(bytes, encode(&ev, bytes)));
+    make(HF_EV_LEGS);
+    ev.u.legs.uid = 0;
+    ck_assert(!decodes(bytes, encode(&ev, bytes)));
+    make(HF_EV_LEGS);
+    ev.u.legs.active = HF_FABRICS_MAX + 1;
+    ck_assert(!decodes(bytes, encode(&ev, bytes)));
+}
+END_TEST
+
 static size_t decide(enum hf_effect_type type, uint32_t what, uint8_t *to)
 {
     static struct engine_out out;
@@ -412,5 +447,6 @@ HF_TEST_MAIN(
     HF_CASE(an_inventory_of_every_vm_fits), HF_CASE(what_the_engine_must_not_see_is_refused),
     HF_CASE(a_vm_told_twice_is_refused), HF_CASE(an_armed_watchdog_has_a_timeout_and_a_lease),
     HF_CASE(a_driver_s_name_is_made_printable), HF_CASE(a_path_names_a_node_a_level_and_a_finding),
+    HF_CASE(pfs_and_legs_stay_in_range),
     HF_LOOP(every_effect_has_bytes_of_its_own, HF_FX_FENCE, HF_FX_TYPES),
     HF_CASE(decisions_that_differ_have_different_bytes))
