@@ -24,9 +24,10 @@ enum {
 
 #define BFD_NEVER ((hf_time){INT64_MAX})
 
+/* None of them is 0: an interval of 0 is reserved, or asks a peer for nothing to judge it by. */
 struct bfd_timing {
     uint32_t min_tx_us; /* how fast we want to send */
-    uint32_t min_rx_us; /* how fast we can take it; 0: send us nothing */
+    uint32_t min_rx_us; /* how fast we can take it */
     uint8_t multiplier; /* so many of our intervals without a packet, and the peer gives us up */
 };
 
@@ -135,12 +136,13 @@ void bfd_init(struct bfd *b, const struct bfd_timing *timing, uint32_t my, uint6
  * packet has not been heard. changes: what has changed, in order, if anything. */
 enum bfd_drop bfd_receive(struct bfd *b, const struct bfd_packet *packet, hf_time arrived,
                           struct bfd_changes *changes);
-/* Everything that arrived up to `now` has been received: is the peer silent? Returns when to call
- * again at the latest: then it would be silent, or a packet is due. */
-hf_time bfd_tick(struct bfd *b, hf_time now, struct bfd_changes *changes);
-/* Is a packet due? If so it is in out and counts as sent. Call until false; at most one more
- * follows a first one. */
+/* Everything that arrived up to `now` has been received: is the peer silent? */
+void bfd_tick(struct bfd *b, hf_time now, struct bfd_changes *changes);
+/* Is a packet due? If so it is in out and counts as sent; a second one is not due at the same
+ * time. */
 bool bfd_send(struct bfd *b, hf_time now, struct bfd_packet *out);
+/* When to call tick and send again, if nothing is received before. */
+hf_time bfd_next_at(const struct bfd *b);
 
 /* BFD_PATH_LOST, BFD_DISABLE or BFD_ENABLE. */
 void bfd_apply(struct bfd *b, enum bfd_event event, hf_time now, struct bfd_changes *changes);
