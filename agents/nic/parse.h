@@ -73,6 +73,12 @@ struct nic_lldp {
 /* An Ethernet frame of EtherType 0x88cc, as it came from a packet socket. */
 enum parse_word parse_lldp(const uint8_t *bytes, size_t len, struct nic_lldp *out);
 
+/* The diagnostics page of an optical module (SFF-8472, address A2h): is a warning threshold passed?
+ * NIC_NOT_KNOWN when it has no thresholds. */
+enum nic_fact parse_optics(const uint8_t *page, size_t len);
+/* Is this one of `ethtool -S`'s counters of frames that the wire broke? */
+bool parse_is_error_counter(const char *driver, const char *name);
+
 /* Is text[0..len) a PCI address with domain, "0000:01:00.0"? */
 bool parse_is_pci(const char *text, size_t len);
 /* text[0..len) as an interface's name; false when it is none (linux/net: dev_valid_name()). */
