@@ -59,7 +59,7 @@ static inline void flips_set_vf(struct flips_entry *e, uint16_t number, bool is_
 /* Is anything off because of it? */
 bool flips_is_open(const struct flips_entry *e);
 
-/* Makes folder and file. *fd stays open for flips_put() and is inherited by helpers. */
+/* Makes folder and file. Any process may have it open. */
 enum hf_code flips_open(const char *folder, int *fd, struct hf_err *err);
 enum hf_code flips_read(int fd, struct flips *f, struct hf_err *err);
 /* Replaces a fabric's entry. One process at a time for one fabric. HF_EACCESS: a later flip is

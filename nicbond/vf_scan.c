@@ -1,0 +1,100 @@
+/* vf_scan.c - a PF and its VFs out of sysfs. No file that is read here takes the RTNL lock. */
+#include "nicbond/vf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "supervisord/base/str.h"
+
+/* A file of one line, without its newline. */
+static bool read_line(const char *path, char *line, size_t cap)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len;
+
+    if (fd < 0)
+        return false;
+    len = read(fd, line, cap - 1);
+    close(fd);
+    if (len <= 0)
+        return false;
+    line[len] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    return true;
+}
+
+/* The last part of what a link points to. */
+static bool read_target(const char *path, char *name, size_t cap)
+{
+    char target[PATH_MAX];
+    ssize_t len = readlink(path, target, sizeof target - 1);
+    const char *slash;
+
+    if (len <= 0)
+        return false;
+    target[len] = '\0';
+    slash = strrchr(target, '/');
+    return hf_str_copy(name, cap, slash != NULL ? slash + 1 : target);
+}
+
+/* The PF's own interface: a folder below net/. With several the first by name: sfc and the others
+ * make one a function. */
+static enum hf_code read_interface(const char *sys, struct vf_pf *pf, struct hf_err *err)
+{
+    char path[PATH_MAX], line[32];
+    const struct dirent *entry;
+    uint64_t ifindex;
+    DIR *folder;
+
+    (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/net", sys, pf->pci);
+    folder = opendir(path);
+    if (folder == NULL)
+        return hf_err_set(err, HF_ENOENT, "PF %s has no network interface: %s", pf->pci,
+                          strerror(errno));
+    while ((entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] == '.' ||
+            (pf->name[0] != '\0' && strcmp(entry->d_name, pf->name) >= 0))
+            continue;
+        if (!hf_str_copy(pf->name, sizeof pf->name, entry->d_name))
+            pf->name[0] = '\0';
+    }
+    closedir(folder);
+    if (pf->name[0] == '\0')
+        return hf_err_set(err, HF_ENOENT, "PF %s has no network interface", pf->pci);
+    (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/net/%s/ifindex", sys, pf->pci,
+                   pf->name);
+    if (!read_line(path, line, sizeof line) || !hf_str_to_u64(line, INT32_MAX, &ifindex) ||
+        ifindex == 0)
+        return hf_err_set(err, HF_EBAD, "%s is no interface's number", path);
+    pf->ifindex = (int32_t)ifindex;
+    return HF_OK;
+}
+
+enum hf_code vf_scan(const char *sys, const char *pf, struct vf_pf *out, struct hf_err *err)
+{
+    char path[PATH_MAX], driver[64];
+
+    memset(out, 0, sizeof *out);
+    if (!vf_pci_is_name(pf))
+        return hf_err_set(err, HF_EINVAL, "%.40s is no PCI address", pf);
+    (void)hf_str_copy(out->pci, sizeof out->pci, pf);
+    if (read_interface(sys, out, err) != HF_OK)
+        return err->code;
+    for (uint16_t n = 0; n < VF_COUNT_MAX; n++) {
+        (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/virtfn%u", sys, pf, (unsigned)n);
+        if (!read_target(path, out->vf[n], sizeof out->vf[n]))
+            break;
+        if (!vf_pci_is_name(out->vf[n]))
+            return hf_err_set(err, HF_EBAD, "%s points to %s, which is no PCI address", path,
+                              out->vf[n]);
+        out->count = (uint16_t)(n + 1);
+        (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/driver", sys, out->vf[n]);
+        out->has_driver[n] = read_target(path, driver, sizeof driver);
+    }
+    return HF_OK;
+}
