@@ -51,7 +51,7 @@ _holdfast() {
         fence*) options+=" --wait --timeout --reason --yes" ;;
         vm* | undrain* | leave* | arm* | disarm* | "fence on") options+=" --wait --timeout --reason" ;;
         "config show") options+=" --file" ;;
-        "config check") options+=" --corosync" ;;
+        "config check") options+=" --corosync --node" ;;
         "setup corosync") options="--profile --config --ring0 --ring1 --key --output --force
             --wait-for-all --help" ;;
         " ") options+=" --version" ;;

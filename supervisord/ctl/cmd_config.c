@@ -1,11 +1,15 @@
 #include "supervisord/ctl/cmd.h"
 
 #include "supervisord/base/digest.h"
+#include "supervisord/base/str.h"
 #include "supervisord/config/config.h"
+#include "supervisord/ctl/cmd_cards.h"
 #include "supervisord/ctl/cmd_corosync.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *file_of(const struct cmd *cmd)
 {
@@ -44,6 +48,7 @@ static json_t *warnings_json(const struct hf_config *config)
                 warnings, json_sprintf("node '%s' cannot be fenced: nothing that runs there is "
                                        "ever restarted elsewhere (no fence level, no watchdog)",
                                        config->group.nodes[i].name));
+    cmd_cards_warn(config, warnings);
     return warnings;
 }
 
@@ -56,8 +61,14 @@ static const char *corosync_file(const struct cmd *cmd)
     return strcmp(file_of(cmd), CMD_FILE) == 0 ? COROSYNC_FILE : NULL;
 }
 
+/* Everything that was looked at beside the file; NULL: not asked about. */
+struct looks {
+    struct cmd_corosync *corosync;
+    struct cmd_cards *cards;
+};
+
 static void print_check(const struct cmd *cmd, const struct hf_config *config,
-                        const struct cmd_corosync *look)
+                        const struct looks *looks)
 {
     json_t *warnings = warnings_json(config), *warning;
     char hex[65];
@@ -70,8 +81,10 @@ static void print_check(const struct cmd *cmd, const struct hf_config *config,
                       "good", 1, "group", config->group.name, "nodes_count",
                       config->group.nodes_count, "digest", hex, "warnings", warnings);
 
-        if (look != NULL)
-            (void)json_object_set_new(answer, "corosync", cmd_corosync_json(look));
+        if (looks->corosync != NULL)
+            (void)json_object_set_new(answer, "corosync", cmd_corosync_json(looks->corosync));
+        if (looks->cards != NULL)
+            (void)json_object_set_new(answer, "cards", cmd_cards_json(looks->cards));
         cmd_print_json(answer);
         json_decref(answer);
     } else {
@@ -79,8 +92,10 @@ static void print_check(const struct cmd *cmd, const struct hf_config *config,
                      config->group.name, config->group.nodes_count, hex);
         json_array_foreach(warnings, i, warning)(void)
             printf("warning: %s\n", json_string_value(warning));
-        if (look != NULL)
-            cmd_corosync_print(look);
+        if (looks->corosync != NULL)
+            cmd_corosync_print(looks->corosync);
+        if (looks->cards != NULL)
+            cmd_cards_print(looks->cards);
     }
     json_decref(warnings);
 }
@@ -107,19 +122,68 @@ static int look_at_corosync(const struct cmd *cmd, const struct hf_config *confi
     return HF_CTL_USAGE;
 }
 
+/* --node, else the one with this host's name. HF_NO_NODE: neither. */
+static hf_node own_node(const struct cmd *cmd, const struct hf_config *config)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    const char *name = cmd->node;
+
+    if (name == NULL && gethostname(host, sizeof host - 1) == 0) {
+        host[strcspn(host, ".")] = '\0';
+        name = host;
+    }
+    for (uint8_t i = 0; name != NULL && i < config->group.nodes_count; i++)
+        if (strcmp(config->group.nodes[i].name, name) == 0)
+            return (hf_node){i};
+    return HF_NO_NODE;
+}
+
+/* *look stays NULL when cards are not asked about: a file without any, or one that may be meant for
+ * other hosts. The exit code. */
+static int look_at_cards(const struct cmd *cmd, const struct hf_config *config,
+                         struct cmd_cards **look)
+{
+    bool is_ours = strcmp(file_of(cmd), CMD_FILE) == 0 || cmd->node != NULL;
+    hf_node node = own_node(cmd, config);
+
+    *look = NULL;
+    if (!hf_node_is(node) && cmd->node != NULL) {
+        cmd_say("there is no node '%s' in %s", cmd->node, file_of(cmd));
+        return HF_CTL_USAGE;
+    }
+    if (!config->nics.is_used || !is_ours)
+        return HF_CTL_OK;
+    if (!hf_node_is(node)) {
+        cmd_say(
+            "cards are not looked at: no node of %s has the name of this host. Say which one it "
+            "is: --node NAME",
+            file_of(cmd));
+        return HF_CTL_OK;
+    }
+    *look = malloc(sizeof **look);
+    if (*look == NULL) {
+        cmd_say("out of memory");
+        return HF_CTL_USAGE;
+    }
+    cmd_cards_look(config, node, CMD_SYS, *look);
+    return cmd_cards_is_bad(*look) ? HF_CTL_REFUSED : HF_CTL_OK;
+}
+
 int cmd_config_check(const struct cmd *cmd)
 {
     struct hf_config *config = load(cmd);
-    struct cmd_corosync *look;
-    int code;
+    struct looks looks;
+    int code, cards_code;
 
     if (config == NULL)
         return HF_CTL_USAGE;
-    code = look_at_corosync(cmd, config, &look);
-    print_check(cmd, config, look);
-    free(look);
+    code = look_at_corosync(cmd, config, &looks.corosync);
+    cards_code = look_at_cards(cmd, config, &looks.cards);
+    print_check(cmd, config, &looks);
+    free(looks.corosync);
+    free(looks.cards);
     free(config);
-    return code;
+    return code > cards_code ? code : cards_code;
 }
 
 static int show_file(const struct cmd *cmd)

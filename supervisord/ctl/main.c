@@ -190,11 +190,13 @@ static const char help_arm[] =
 
 static const char help_check[] =
     "Checks the cluster file; for the installed one also /etc/corosync/corosync.conf and the\n"
-    "running corosync: every deviation from the nearest profile, and why it matters.\n"
+    "running corosync: every deviation from the nearest profile, and why it matters; and this\n"
+    "node's network cards, when the file names any: drivers, VFs, firmware, what hides a fault.\n"
     "  --corosync FILE    that corosync.conf, and the running corosync; \"no\": neither\n"
+    "  --node NAME        this host is that node of the file (default: the one with its name)\n"
     "Exit codes: 0 good (there may be warnings and advice), 1 the cluster file is good but "
     "corosync\n"
-    "is a risk, hangs, or arming would be refused, 2 a file is bad\n";
+    "or a card is a risk or hangs, or arming would be refused, 2 a file is bad\n";
 
 static const char help_setup[] =
     "Writes a whole corosync.conf for the nodes of the cluster file, and says what to do next.\n"
@@ -245,7 +247,7 @@ static const struct verb verbs[] = {
      cmd_fence_test, "NODE", "could it be fenced now; or really, as a drill", help_test},
     {"fence", "on", 1, 1, ORDER, cmd_fence_on, "NODE", "switch a fenced node on again", NULL},
     {"fence", NULL, 1, 1, ORDER | BIT(O_YES), cmd_fence, "NODE", "power a node off", help_fence},
-    {"config", "check", 0, 1, ANY | BIT(O_COROSYNC), cmd_config_check, "[FILE]",
+    {"config", "check", 0, 1, ANY | BIT(O_COROSYNC) | BIT(O_NODE), cmd_config_check, "[FILE]",
      "is this cluster file good, and corosync fit for it", help_check},
     {"config", "show", 0, 1, ANY | BIT(O_FILE), cmd_config_show, "[--file [FILE]]",
      "the running configuration, or a file's", NULL},

@@ -1,42 +1,14 @@
 /* Which interfaces are legs, against a tree that looks like sysfs. */
 #include "supervisord/ctl/cmd.h"
 #include "tests/unit/check.h"
+#include "tests/unit/supervisord/ctl/a_sysfs.h"
 
-#include <ftw.h>
-#include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-static char sys[64];
 static struct hf_config config;
 static struct cmd_domain domain;
 static struct hf_err err;
 static hf_legs legs;
-
-static const char *in_sys(const char *path)
-{
-    static char whole[PATH_MAX];
-
-    ck_assert_int_lt(snprintf(whole, sizeof whole, "%s/%s", sys, path), (int)sizeof whole);
-    return whole;
-}
-
-static void folder(const char *path)
-{
-    char part[PATH_MAX];
-
-    for (const char *slash = path; slash != NULL;) {
-        slash = strchr(slash + 1, '/');
-        snprintf(part, sizeof part, "%.*s", slash != NULL ? (int)(slash - path) : 1000, path);
-        (void)mkdir(in_sys(part), 0755);
-    }
-}
-
-static void to(const char *path, const char *target)
-{
-    ck_assert_int_eq(symlink(target, in_sys(path)), 0);
-}
 
 /* n1: ens1f0 is 0000:01:00.0 with VF 0000:01:10.0; fabric b is 0000:a1:00.0, here ens2f0. */
 static void set_up(void)
@@ -45,8 +17,7 @@ static void set_up(void)
                                "node n1 {\n id: 1\n nic_a: ens1f0\n nic_b: 0000:a1:00.0\n}\n"
                                "node n2 {\n id: 2\n}\n";
 
-    strcpy(sys, "/tmp/holdfast-legs-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(sys));
+    sysfs_open();
     ck_assert_int_eq(config_parse("x", text, strlen(text), &config, &err), HF_OK);
     folder("bus/pci/devices/0000:01:00.0");
     folder("bus/pci/devices/0000:01:10.0");
@@ -55,24 +26,11 @@ static void set_up(void)
     folder("bus/pci/devices/0000:c1:00.0");
     folder("class/net/ens1f0");
     folder("class/net/ens2f0");
-    to("bus/pci/devices/0000:01:10.0/physfn", "../0000:01:00.0");
-    to("bus/pci/devices/0000:a1:10.0/physfn", "../0000:a1:00.0");
-    to("class/net/ens1f0/device", "../../../bus/pci/devices/0000:01:00.0");
-    to("class/net/ens2f0/device", "../../../bus/pci/devices/0000:a1:00.0");
+    link_to("bus/pci/devices/0000:01:10.0/physfn", "../0000:01:00.0");
+    link_to("bus/pci/devices/0000:a1:10.0/physfn", "../0000:a1:00.0");
+    link_to("class/net/ens1f0/device", "../../../bus/pci/devices/0000:01:00.0");
+    link_to("class/net/ens2f0/device", "../../../bus/pci/devices/0000:a1:00.0");
     memset(&domain, 0, sizeof domain);
-}
-
-static int drop(const char *path, const struct stat *st, int type, struct FTW *walk)
-{
-    (void)st;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
-static void tear_down(void)
-{
-    ck_assert_int_eq(nftw(sys, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 static struct cmd_nic *add(enum cmd_nic_source kind, const char *source)
@@ -120,7 +78,7 @@ END_TEST
 START_TEST(a_macvtap_on_a_vf_of_the_host_belongs_to_its_card)
 {
     folder("class/net/ens1f0v0");
-    to("class/net/ens1f0v0/device", "../../../bus/pci/devices/0000:01:10.0");
+    link_to("class/net/ens1f0v0/device", "../../../bus/pci/devices/0000:01:10.0");
     add(CMD_NIC_LINK, "ens1f0v0");
     ck_assert_int_eq(find(), HF_OK);
     ck_assert_uint_eq(legs, 1);
@@ -219,7 +177,7 @@ START_TEST(lists_of_fabrics_are_read)
 }
 END_TEST
 
-HF_TEST_MAIN_WITH("ctl/cmd_legs", set_up, tear_down,
+HF_TEST_MAIN_WITH("ctl/cmd_legs", set_up, sysfs_close,
                   HF_CASE(vfs_belong_to_the_fabric_of_their_card),
                   HF_CASE(bridges_and_macvtaps_belong_to_what_is_below_them),
                   HF_CASE(a_macvtap_on_a_vf_of_the_host_belongs_to_its_card),
