@@ -194,6 +194,7 @@ static enum hf_code open_parts(struct daemon *d, struct hf_err *err)
     struct ctl_ports ctl_ports;
     struct lease_ports lease_ports;
     struct paths_ports paths_ports;
+    struct nics_ports nics_ports;
     struct link_ports link_ports;
 
     daemon_act_ports(d, &act_ports);
@@ -201,8 +202,10 @@ static enum hf_code open_parts(struct daemon *d, struct hf_err *err)
     daemon_ctl_ports(d, &ctl_ports);
     daemon_lease_ports(d, &lease_ports);
     daemon_paths_ports(d, &paths_ports);
+    daemon_nics_ports(d, &nics_ports);
     lease_init(&d->lease, d->self->nodeid, &d->file.watchdog, &lease_ports);
     paths_init(&d->paths, d->self->nodeid, &paths_ports);
+    nics_init(&d->nics, d->self->nodeid, &nics_ports);
     daemon_link_ports(d, &link_ports);
     if (act_open(&d->act, d->self->nodeid, &act_ports, err) != HF_OK)
         return err->code;

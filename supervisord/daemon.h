@@ -12,6 +12,7 @@
 #include "supervisord/act/act.h"
 #include "supervisord/act/agents.h"
 #include "supervisord/act/lease.h"
+#include "supervisord/act/nics.h"
 #include "supervisord/act/paths.h"
 #include "supervisord/base/clock.h"
 #include "supervisord/base/err.h"
@@ -97,6 +98,7 @@ struct daemon {
     struct act *act;
     struct lease lease;
     struct paths paths;
+    struct nics nics;
     bool is_stopping;
     hf_time stop_at; /* told to stop: the group is asked to hold first; 0 = not */
     struct history *history;
@@ -140,6 +142,8 @@ enum hf_code daemon_submit(struct daemon *d, const struct hf_event *ev, uint64_t
                            struct hf_err *err);
 /* A phase or outcome of an order of ours: into our history, and to the others'. */
 void daemon_tell(struct daemon *d, const struct side_message *m, hf_time now);
+/* A flip ended on the member with this node id, or what was asked for cannot be done there. */
+void daemon_flipped(struct daemon *d, uint32_t nodeid, const struct side_message *m);
 /* Send what had to wait for the replica. */
 void daemon_flush(struct daemon *d, hf_time now);
 /* The state names other contents than before. */
@@ -158,6 +162,7 @@ void daemon_reread(struct daemon *d, hf_time now);
 void daemon_act_ports(struct daemon *d, struct act_ports *ports);
 void daemon_lease_ports(struct daemon *d, struct lease_ports *ports);
 void daemon_paths_ports(struct daemon *d, struct paths_ports *ports);
+void daemon_nics_ports(struct daemon *d, struct nics_ports *ports);
 void daemon_agents_ports(struct daemon *d, struct agents_ports *ports);
 void daemon_ctl_ports(struct daemon *d, struct ctl_ports *ports);
 

@@ -5,6 +5,7 @@
 #include "supervisord/base/log.h"
 #include "supervisord/base/str.h"
 #include "supervisord/daemon.h"
+#include "supervisord/model/names.h"
 
 void daemon_now(struct history_when *when)
 {
@@ -39,8 +40,11 @@ static void stepped(void *user, const struct engine *e, const struct hf_event *e
     history_step(d->history, e, ev, out, &when);
     daemon_log_changes(e, d->history, ev, out);
     act_stepped(d->act, ev, out, when.boot);
-    if (ev->type == HF_EV_MEMBERS)
+    nics_stepped(&d->nics, out, when.boot, when.wall);
+    if (ev->type == HF_EV_MEMBERS) {
         paths_group(&d->paths, true, when.boot);
+        nics_group(&d->nics, true, when.boot);
+    }
     if (out->applied && names_contents(ev))
         daemon_named(d, when.boot);
     if (is_mine && cookie != 0)
@@ -164,6 +168,7 @@ static void phase(void *user, enum replica_phase was, enum replica_phase now, co
     if (now != REPLICA_SYNCED) {
         act_apart(d->act);
         paths_group(&d->paths, false, when.boot);
+        nics_group(&d->nics, false, when.boot);
     }
 }
 
@@ -206,6 +211,36 @@ static void told(struct daemon *d, const struct side_message *m)
                         t->took_ms, t->why, &when);
 }
 
+void daemon_flipped(struct daemon *d, uint32_t nodeid, const struct side_message *m)
+{
+    const struct engine *e = replica_engine(d->replica);
+    const struct hf_flip *flip = &m->u.flip.flip;
+    const struct hf_group *group = e != NULL ? engine_group(e).group : &d->file.group;
+    hf_vm vm = e != NULL ? engine_vm_by_uid(e, flip->uid) : HF_NO_VM;
+    hf_node node = node_of(d, nodeid);
+    struct history_when when;
+
+    if (!m->u.flip.is_done)
+        return;
+    daemon_now(&when);
+    history_flip(d->history, e, node, flip, &when);
+    hf_log(flip->outcome == HF_FLIP_FAILED || flip->outcome == HF_FLIP_UNKNOWN ? HF_LOG_WARNING
+                                                                               : HF_LOG_INFO,
+           "vm=%s node=%s flip %llu to leg %c by %s: %s (%s)",
+           hf_vm_is(vm) ? engine_vm(e, vm).def->name : "?",
+           hf_node_is(node) ? group->nodes[node.ix].name : "?", (unsigned long long)flip->epoch,
+           flip->to < HF_FABRICS_MAX ? 'a' + flip->to : '-', hf_flip_method_name(flip->method),
+           hf_flip_outcome_name(flip->outcome), hf_nic_cause_text(flip->cause));
+}
+
+/* Another member's nicbond. What an operator of ours has asked it for may be answered by that. */
+static void flip_told(struct daemon *d, uint32_t nodeid, const struct side_message *m)
+{
+    daemon_flipped(d, nodeid, m);
+    if (m->u.flip.asker_nodeid == d->self->nodeid)
+        nics_answered(&d->nics, m->u.flip.number, m->u.flip.is_done ? &m->u.flip.flip : NULL);
+}
+
 static void side(void *user, uint32_t nodeid, const uint8_t *bytes, size_t len)
 {
     struct daemon *d = user;
@@ -226,6 +261,15 @@ static void side(void *user, uint32_t nodeid, const uint8_t *bytes, size_t len)
     case SIDE_OUTCOME:
         if (!is_own)
             told(d, &m);
+        break;
+    case SIDE_FLIP:
+        if (!is_own)
+            flip_told(d, nodeid, &m);
+        break;
+    case SIDE_NIC_ORDER:
+        if (!is_own && hf_node_same(m.u.nic_order.member, node_of(d, d->self->nodeid)))
+            nics_asked(&d->nics, nodeid, m.u.nic_order.number, m.u.nic_order.uid, m.u.nic_order.to,
+                       hf_clock_now());
         break;
     case SIDE_TYPES:
         break;
@@ -333,7 +377,10 @@ void daemon_tell(struct daemon *d, const struct side_message *m, hf_time now)
     uint8_t bytes[SIDE_BYTES_MAX];
 
     (void)now;
-    told(d, m);
+    if (m->type == SIDE_FLIP)
+        daemon_flipped(d, d->self->nodeid, m);
+    else if (m->type != SIDE_NIC_ORDER)
+        told(d, m);
     queue_side(d, bytes, side_encode(m, bytes));
 }
 

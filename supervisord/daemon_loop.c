@@ -25,6 +25,7 @@ static hf_time next_deadline(const struct daemon *d)
     next = earlier(next, act_deadline(d->act));
     next = earlier(next, lease_deadline(&d->lease));
     next = earlier(next, paths_deadline(&d->paths));
+    next = earlier(next, nics_deadline(&d->nics));
     if (d->stop_at.ns != 0)
         next = earlier(next, d->stop_at);
     next = earlier(next, agents_deadline(d->agents));
@@ -64,6 +65,7 @@ static void tick_all(struct daemon *d, hf_time now)
     daemon_lease(d, now);
     if (hf_time_reached(now, paths_deadline(&d->paths)))
         paths_turn(&d->paths, now);
+    nics_turn(&d->nics, now);
     if (hf_time_reached(now, agents_deadline(d->agents)))
         agents_tick(d->agents, now);
     daemon_flush(d, now);

@@ -106,6 +106,8 @@ static void agents_joined(void *user, enum hf_agent_kind kind, hf_time now)
 
     if (kind == HF_AGENT_FEEDER)
         lease_feeder(&d->lease, true, now);
+    else if (kind == HF_AGENT_NIC)
+        nics_joined(&d->nics, now);
     else
         act_agent_joined(d->act, kind, now);
     if (kind == HF_AGENT_FENCE)
@@ -119,6 +121,10 @@ static void agents_changed(void *user, enum hf_agent_kind kind, hf_time now)
 
     if (kind == HF_AGENT_FEEDER) {
         lease_feeder(&d->lease, view.is_connected, now);
+        return;
+    }
+    if (kind == HF_AGENT_NIC) {
+        nics_agent(&d->nics, view.is_connected && view.is_fresh, now);
         return;
     }
     if (kind == HF_AGENT_FENCE)
@@ -135,6 +141,8 @@ static void agents_told(void *user, enum hf_agent_kind kind, const struct hf_rep
         lease_told(&d->lease, report, now);
     else if (kind == HF_AGENT_FENCE && report->kind == HF_REPORT_TESTED)
         paths_told(&d->paths, report, now);
+    else if (kind == HF_AGENT_NIC)
+        nics_told(&d->nics, report, now);
     else
         act_told(d->act, kind, report, now);
 }
@@ -214,6 +222,52 @@ void daemon_paths_ports(struct daemon *d, struct paths_ports *ports)
 {
     *ports =
         (struct paths_ports){d, act_engine, act_submit, paths_tell, paths_tested_port, paths_news};
+}
+
+/* ---- NICs ---- */
+
+static bool nics_tell(void *user, const struct hf_report *report)
+{
+    struct daemon *d = user;
+
+    return agents_tell(d->agents, HF_AGENT_NIC, report, -1);
+}
+
+static void nics_ask(void *user, hf_node member, uint32_t number, hf_vm_uid uid, hf_fabric to)
+{
+    struct side_message m = {.type = SIDE_NIC_ORDER};
+
+    m.u.nic_order.member = member;
+    m.u.nic_order.number = number;
+    m.u.nic_order.uid = uid;
+    m.u.nic_order.to = to;
+    daemon_tell(user, &m, hf_clock_now());
+}
+
+static void nics_flipped(void *user, const struct hf_flip *flip, uint32_t asker_nodeid,
+                         uint32_t number)
+{
+    struct side_message m = {.type = SIDE_FLIP};
+
+    m.u.flip.is_done = flip != NULL;
+    m.u.flip.asker_nodeid = asker_nodeid;
+    m.u.flip.number = number;
+    if (flip != NULL)
+        m.u.flip.flip = *flip;
+    daemon_tell(user, &m, hf_clock_now());
+}
+
+static void nics_answered_port(void *user, uint64_t cookie, const struct hf_flip *flip)
+{
+    struct daemon *d = user;
+
+    ctl_server_flipped(d->ctl, cookie, flip, hf_clock_now());
+}
+
+void daemon_nics_ports(struct daemon *d, struct nics_ports *ports)
+{
+    *ports = (struct nics_ports){d,        act_engine,   act_submit,        nics_tell,
+                                 nics_ask, nics_flipped, nics_answered_port};
 }
 
 /* ---- operators ---- */
@@ -322,6 +376,18 @@ static void look_paths(const struct daemon *d, struct ctl_shell *shell)
     shell->config = d->file_differs || d->file_bad ? NULL : &d->file;
 }
 
+static void look_nics(struct daemon *d, struct ctl_nics *nics)
+{
+    nics->is_told = d->nics.has_word;
+    nics->told = d->nics.word_at;
+    nics->count = d->nics.count;
+    memcpy(nics->pf, d->nics.pf, sizeof nics->pf);
+    nics->legs_count = nics_legs(&d->nics, &nics->legs);
+    nics->flips = d->nics.flip;
+    nics->flips_count = d->nics.flips_count;
+    memcpy(nics->since, d->nics.since, sizeof nics->since);
+}
+
 static void look_group(const struct daemon *d, struct ctl_shell *shell)
 {
     struct replica_view view = replica_look(d->replica);
@@ -354,6 +420,7 @@ static void ctl_look(void *user, struct ctl_shell *shell)
     look_agents(d, shell);
     look_link(d, &shell->link);
     look_paths(d, shell);
+    look_nics(d, &shell->nics);
     shell->journal_broken = d->journal_status.is_broken;
     shell->journal_since = d->journal_since;
     shell->journal_lost = d->journal_status.lost;
@@ -387,6 +454,14 @@ static enum hf_code ctl_test(void *user, hf_node target, uint8_t level, uint64_t
     return paths_test(&d->paths, target, level, cookie, hf_clock_now(), err);
 }
 
+static enum hf_code ctl_failback(void *user, hf_vm_uid uid, hf_fabric to, uint64_t cookie,
+                                 struct hf_err *err)
+{
+    struct daemon *d = user;
+
+    return nics_failback(&d->nics, uid, to, cookie, hf_clock_now(), err);
+}
+
 static void ctl_audit(void *user, const struct history_audit *what)
 {
     struct daemon *d = user;
@@ -405,5 +480,6 @@ void daemon_ctl_ports(struct daemon *d, struct ctl_ports *ports)
                                 .order = ctl_order,
                                 .put_blob = ctl_put_blob,
                                 .test = ctl_test,
+                                .failback = ctl_failback,
                                 .audit = ctl_audit};
 }

@@ -26,6 +26,23 @@ static void put_told(struct hf_writer *w, const struct side_message *m)
     fields_put_text(w, told->why);
 }
 
+static void put_flip(struct hf_writer *w, const struct side_message *m)
+{
+    fields_put_bool(w, m->u.flip.is_done);
+    hf_put_u32(w, m->u.flip.asker_nodeid);
+    hf_put_u32(w, m->u.flip.number);
+    if (m->u.flip.is_done)
+        fields_put_flip(w, &m->u.flip.flip);
+}
+
+static void put_nic_order(struct hf_writer *w, const struct side_message *m)
+{
+    fields_put_node(w, m->u.nic_order.member);
+    hf_put_u32(w, m->u.nic_order.number);
+    hf_put_u32(w, m->u.nic_order.uid);
+    hf_put_u8(w, m->u.nic_order.to);
+}
+
 size_t side_encode(const struct side_message *m, uint8_t out[SIDE_BYTES_MAX])
 {
     struct hf_writer w = hf_writer_on(out, SIDE_BYTES_MAX);
@@ -47,6 +64,12 @@ size_t side_encode(const struct side_message *m, uint8_t out[SIDE_BYTES_MAX])
     case SIDE_PROGRESS:
     case SIDE_OUTCOME:
         put_told(&w, m);
+        break;
+    case SIDE_FLIP:
+        put_flip(&w, m);
+        break;
+    case SIDE_NIC_ORDER:
+        put_nic_order(&w, m);
         break;
     case SIDE_TYPES:
         break;
@@ -92,6 +115,23 @@ static void get_told(struct hf_reader *r, struct side_message *m)
     hf_get_str(r, told->why, sizeof told->why);
 }
 
+static void get_flip(struct hf_reader *r, struct side_message *m)
+{
+    m->u.flip.is_done = fields_get_bool(r);
+    m->u.flip.asker_nodeid = hf_get_u32(r);
+    m->u.flip.number = hf_get_u32(r);
+    if (m->u.flip.is_done)
+        fields_get_flip(r, &m->u.flip.flip);
+}
+
+static void get_nic_order(struct hf_reader *r, struct side_message *m)
+{
+    m->u.nic_order.member = fields_get_node(r);
+    m->u.nic_order.number = fields_get_positive(r);
+    m->u.nic_order.uid = fields_get_uid(r);
+    m->u.nic_order.to = hf_get_enum(r, HF_FABRICS_MAX);
+}
+
 enum hf_code side_decode(const uint8_t *bytes, size_t len, struct side_message *m,
                          struct hf_err *err)
 {
@@ -105,6 +145,10 @@ enum hf_code side_decode(const uint8_t *bytes, size_t len, struct side_message *
         hf_get_bytes(&r, m->u.want.digest.b, sizeof m->u.want.digest.b);
     else if (m->type == SIDE_PROGRESS || m->type == SIDE_OUTCOME)
         get_told(&r, m);
+    else if (m->type == SIDE_FLIP)
+        get_flip(&r, m);
+    else if (m->type == SIDE_NIC_ORDER)
+        get_nic_order(&r, m);
     else
         r.bad = true;
     return hf_reader_ended(&r) ? HF_OK : hf_err_set(err, HF_EBAD, "bad side message");

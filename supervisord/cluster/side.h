@@ -1,5 +1,6 @@
 /* side.h - what the shells of the members tell each other beside the events: pieces of contents,
- * and phases of orders for everybody's history. Nothing here reaches a decision. Lost side messages
+ * phases of orders and flips for everybody's history, an operator's word to another node's nicbond.
+ * Nothing here reaches a decision. Lost side messages
  * are asked for again (contents) or missing from a history (phases). Hostile bytes are HF_EBAD. */
 #ifndef SUPERVISORD_CLUSTER_SIDE_H
 #define SUPERVISORD_CLUSTER_SIDE_H
@@ -19,7 +20,15 @@ enum {
     SIDE_CHUNK_MAX = 12 << 10, /* of a content: some ten of them never fill the 32 in flight */
 };
 
-enum side_type { SIDE_PUT = 1, SIDE_WANT, SIDE_PROGRESS, SIDE_OUTCOME, SIDE_TYPES };
+enum side_type {
+    SIDE_PUT = 1,
+    SIDE_WANT,
+    SIDE_PROGRESS,
+    SIDE_OUTCOME,
+    SIDE_FLIP,      /* a flip ended on the sending node, or cannot be done there */
+    SIDE_NIC_ORDER, /* for the nicbond of one member: an operator asked elsewhere */
+    SIDE_TYPES
+};
 
 struct side_message {
     enum side_type type;
@@ -44,6 +53,18 @@ struct side_message {
             uint32_t took_ms;              /* OUTCOME */
             char why[HF_REASON_MAX + 1];   /* OUTCOME */
         } told;                            /* PROGRESS and OUTCOME */
+        struct {
+            bool is_done;          /* false: what was asked for cannot be done; `flip` is empty */
+            uint32_t asker_nodeid; /* 0: nobody asked */
+            uint32_t number;       /* the asker's */
+            struct hf_flip flip;
+        } flip;
+        struct {
+            hf_node member;
+            uint32_t number;
+            hf_vm_uid uid;
+            hf_fabric to;
+        } nic_order;
     } u;
 };
 

@@ -400,6 +400,16 @@ void history_outcome(struct history *h, const struct engine *e, enum hf_subject 
     hf_str_copy(record->text, sizeof record->text, text);
 }
 
+void history_flip(struct history *h, const struct engine *e, hf_node node,
+                  const struct hf_flip *flip, const struct history_when *when)
+{
+    struct history_record *record = add(h, HISTORY_FLIP, when);
+
+    name_subject(h, e, HF_SUBJECT_VM, HF_NO_NODE, flip->uid, (struct hf_token){0}, record);
+    record->flip = *flip;
+    hf_str_copy(record->node, sizeof record->node, node_name(e, node));
+}
+
 void history_note(struct history *h, const struct engine *e, const char *name, const char *text,
                   const struct history_when *when)
 {
@@ -444,6 +454,7 @@ void history_audit(struct history *h, const struct engine *e, const struct histo
 static const char *const kinds[HISTORY_KINDS] = {
     [HISTORY_CHANGE] = "change",   [HISTORY_ORDER] = "order", [HISTORY_PROGRESS] = "progress",
     [HISTORY_OUTCOME] = "outcome", [HISTORY_NOTE] = "note",   [HISTORY_AUDIT] = "audit",
+    [HISTORY_FLIP] = "flip",
 };
 
 static const struct {
@@ -512,11 +523,64 @@ static void order_text(const struct history_record *record, char *out, size_t ca
                        hf_reason_text(record->why), separator, record->text);
 }
 
+static bool is_about_pf(enum hf_reason r)
+{
+    return r >= HF_WHY_PF_UNKNOWN && r <= HF_WHY_PF_ABSENT;
+}
+
+void history_why_text(enum hf_reason r, uint32_t detail, char *out, size_t cap)
+{
+    enum hf_nic_cause cause = (enum hf_nic_cause)(detail % 100);
+
+    if (is_about_pf(r) && detail / 100 < HF_FABRICS_MAX)
+        (void)snprintf(out, cap, "%s (fabric %c%s%s)", hf_reason_text(r), (int)('a' + detail / 100),
+                       cause != HF_NIC_NONE ? ", " : "",
+                       cause != HF_NIC_NONE ? hf_nic_cause_text(cause) : "");
+    else if (r == HF_WHY_DEGRADED && detail > 0 && detail < 1u << HF_FABRICS_MAX)
+        (void)snprintf(out, cap, "%s (%s)", hf_reason_text(r),
+                       detail == 1   ? "leg a does not"
+                       : detail == 2 ? "leg b does not"
+                                     : "none does");
+    else
+        (void)snprintf(out, cap, "%s", hf_reason_text(r));
+}
+
+static void us_text(uint32_t us, const char *what, char *out, size_t cap)
+{
+    if (us == UINT32_MAX)
+        (void)snprintf(out, cap, ", never %s", what);
+    else
+        (void)snprintf(out, cap, ", %s after %u.%03u ms", what, us / 1000, us % 1000);
+}
+
+static const char *fabric_text(hf_fabric f)
+{
+    static const char *const texts[HF_FABRICS_MAX] = {"leg a", "leg b"};
+
+    return f < HF_FABRICS_MAX ? texts[f] : "no leg";
+}
+
+static void flip_text(const struct history_record *record, char *out, size_t cap)
+{
+    const struct hf_flip *flip = &record->flip;
+    char ordered[48], confirmed[48];
+
+    us_text(flip->ordered_us, "ordered", ordered, sizeof ordered);
+    us_text(flip->confirmed_us, "confirmed", confirmed, sizeof confirmed);
+    (void)snprintf(out, cap, "flip %llu from %s to %s by %s %s%s%s: %s",
+                   (unsigned long long)flip->epoch, fabric_text(flip->from), fabric_text(flip->to),
+                   hf_flip_method_name(flip->method), hf_flip_outcome_name(flip->outcome), ordered,
+                   confirmed, hf_nic_cause_text(flip->cause));
+}
+
 void history_text(const struct history_record *record, char *out, size_t cap)
 {
     switch (record->kind) {
     case HISTORY_CHANGE:
-        (void)snprintf(out, cap, "%s", hf_reason_text(record->why));
+        history_why_text(record->why, record->detail, out, cap);
+        return;
+    case HISTORY_FLIP:
+        flip_text(record, out, cap);
         return;
     case HISTORY_ORDER:
         order_text(record, out, cap);
@@ -561,6 +625,42 @@ static const char *state_name(enum hf_subject subject, uint8_t state)
     return hf_vm_state_name((enum hf_vm_state)state);
 }
 
+static void json_fabric(hf_fabric f, struct hf_json *j, const char *key)
+{
+    char name[2] = {(char)('a' + f), '\0'};
+
+    if (f < HF_FABRICS_MAX)
+        hf_json_str(j, key, name);
+    else
+        hf_json_null(j, key);
+}
+
+static void json_us(uint32_t us, struct hf_json *j, const char *key)
+{
+    if (us != UINT32_MAX)
+        hf_json_u64(j, key, us);
+    else
+        hf_json_null(j, key);
+}
+
+/* All phases of it, in microseconds from the first sign of the failure. */
+static void json_flip(const struct hf_flip *flip, struct hf_json *j)
+{
+    char wall[40];
+
+    history_wall_text((hf_wall){flip->wall_ns}, wall);
+    hf_json_u64(j, "epoch", flip->epoch);
+    json_fabric(flip->from, j, "from");
+    json_fabric(flip->to, j, "to");
+    hf_json_str(j, "cause", hf_nic_cause_name(flip->cause));
+    hf_json_str(j, "method", hf_flip_method_name(flip->method));
+    hf_json_str(j, "outcome", hf_flip_outcome_name(flip->outcome));
+    hf_json_str(j, "first_sign", wall);
+    json_us(flip->judged_us, j, "judged_us");
+    json_us(flip->ordered_us, j, "ordered_us");
+    json_us(flip->confirmed_us, j, "confirmed_us");
+}
+
 static void json_kind(const struct history_record *record, struct hf_json *j)
 {
     switch (record->kind) {
@@ -592,6 +692,9 @@ static void json_kind(const struct history_record *record, struct hf_json *j)
         hf_json_str(j, "who", record->who);
         hf_json_str(j, "exe", record->exe);
         hf_json_u64(j, "pid", record->pid);
+        return;
+    case HISTORY_FLIP:
+        json_flip(&record->flip, j);
         return;
     case HISTORY_NOTE:
     case HISTORY_KINDS:

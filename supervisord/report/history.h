@@ -43,6 +43,7 @@ enum history_kind {
     HISTORY_OUTCOME,    /* an order ended on this node, in its agent's words */
     HISTORY_NOTE,       /* of the shell: agent gone, journal broken, phase of the replica */
     HISTORY_AUDIT,      /* somebody asked this node for more than a look: granted or refused */
+    HISTORY_FLIP,       /* a VM's traffic went to its other leg, or did not */
     HISTORY_KINDS
 };
 
@@ -70,6 +71,7 @@ struct history_record {
     char exe[HISTORY_EXE_MAX + 1];   /* AUDIT: the asker's program */
     enum hf_outcome outcome;         /* OUTCOME */
     char text[HF_REASON_MAX + 1];    /* ORDER: the operator's reason; else words; "" = none */
+    struct hf_flip flip;             /* FLIP */
 };
 
 struct history; /* history_size() bytes, 8-aligned */
@@ -96,6 +98,9 @@ void history_progress(struct history *h, const struct engine *e, enum hf_subject
 void history_outcome(struct history *h, const struct engine *e, enum hf_subject subject,
                      hf_node node, hf_vm_uid uid, struct hf_token token, enum hf_outcome outcome,
                      uint32_t took_ms, const char *text, const struct history_when *when);
+/* A flip ended on `node`. e may be NULL. */
+void history_flip(struct history *h, const struct engine *e, hf_node node,
+                  const struct hf_flip *flip, const struct history_when *when);
 /* Something about this node that the engine does not know. name: this node's; text is cut to fit.
  */
 void history_note(struct history *h, const struct engine *e, const char *name, const char *text,
@@ -139,6 +144,8 @@ void history_json(const struct history_record *record, struct hf_json *j, const 
 const char *history_kind_name(enum history_kind kind);
 const char *history_progress_name(enum hf_progress progress);
 const char *history_order_name(enum hf_order_type order);
+/* A reason, and what its detail says of a NIC: "... (fabric a, it has no carrier)". */
+void history_why_text(enum hf_reason why, uint32_t detail, char *out, size_t cap);
 /* The record's own sentence part: "its host left the ring", "fence agent started (pid 4711)". */
 void history_text(const struct history_record *record, char *out, size_t cap);
 /* "2026-11-30T09:31:07.123456789Z". out[40]. */

@@ -1,4 +1,5 @@
 #include "supervisord/base/str.h"
+#include "supervisord/model/names.h"
 #include "supervisord/report/history.h"
 #include "tests/unit/check.h"
 #include "tests/unit/supervisord/a_group.h"
@@ -294,6 +295,52 @@ START_TEST(hostile_words_make_valid_json)
 }
 END_TEST
 
+START_TEST(a_flip_is_told_with_all_its_phases)
+{
+    char text[8192];
+    struct hf_json j = hf_json_on(text, sizeof text);
+    struct hf_flip flip = {.epoch = 41,
+                           .uid = 7,
+                           .from = 0,
+                           .to = 1,
+                           .cause = HF_NIC_CARRIER,
+                           .method = HF_FLIP_VF_LINK,
+                           .outcome = HF_FLIP_FLIPPED,
+                           .judged_us = 900,
+                           .ordered_us = 1850,
+                           .confirmed_us = UINT32_MAX,
+                           .wall_ns = 1};
+
+    history_flip(h, NULL, HF_NO_NODE, &flip, &now);
+    history_text(last(), text, sizeof text);
+    ck_assert_str_eq(text,
+                     "flip 41 from leg a to leg b by vf-link flipped, ordered after 1.850 ms, "
+                     "never confirmed: it has no carrier");
+    history_json(last(), &j, NULL);
+    ck_assert(hf_json_complete(&j));
+    ck_assert_ptr_nonnull(strstr(text, "\"kind\":\"flip\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"from\":\"a\",\"to\":\"b\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"ordered_us\":1850,\"confirmed_us\":null"));
+}
+END_TEST
+
+START_TEST(what_happens_to_nics_names_fabric_and_cause)
+{
+    char text[256];
+
+    history_why_text(HF_WHY_PF_DOWN, 100 + HF_NIC_CARRIER, text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "(fabric b, it has no carrier)"));
+    history_why_text(HF_WHY_PF_UP, 0, text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "(fabric a)"));
+    history_why_text(HF_WHY_DEGRADED, 2, text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "(leg b does not)"));
+    history_why_text(HF_WHY_PF_DOWN, UINT32_MAX, text, sizeof text);
+    ck_assert_str_eq(text, hf_reason_text(HF_WHY_PF_DOWN));
+    history_why_text(HF_WHY_CRASHED, 3, text, sizeof text);
+    ck_assert_str_eq(text, hf_reason_text(HF_WHY_CRASHED));
+}
+END_TEST
+
 START_TEST(every_value_has_its_word)
 {
     for (int i = 1; i < HISTORY_KINDS; i++)
@@ -318,6 +365,8 @@ START_TEST(a_clock_before_1970_is_shown_as_1970)
 END_TEST
 
 HF_TEST_MAIN_WITH("report/history", set_up, tear_down, HF_CASE(an_empty_history_has_nothing),
+                  HF_CASE(a_flip_is_told_with_all_its_phases),
+                  HF_CASE(what_happens_to_nics_names_fabric_and_cause),
                   HF_CASE(numbers_have_no_gap_and_the_oldest_go_first),
                   HF_CASE(a_lost_node_and_its_vms_share_one_incident_until_they_are_well),
                   HF_CASE(a_vm_that_turns_bad_later_joins_its_nodes_incident),
