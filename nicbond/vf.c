@@ -282,7 +282,9 @@ enum hf_code vf_adopt(const struct vf_port *port, struct ledger_file *ledger,
     return HF_OK;
 }
 
-/* Fields that are still as the owner wanted them and were something else before. */
+/* Fields that are still as the owner wanted them and were something else before. A link that is off
+ * is restored in any case: a VF is never left so, and after a power cut the card may be the only
+ * one that remembers the flip which did it. */
 static vf_fields to_restore(const struct ledger_vf *entry, const struct vf_config *present)
 {
     unsigned same = VF_FIELDS_ALL & ~(unsigned)vf_config_differs(present, &entry->wanted);
@@ -294,6 +296,8 @@ static vf_fields to_restore(const struct ledger_vf *entry, const struct vf_confi
         same &= ~(unsigned)VF_FIELD(VF_FIELD_TRUST);
     if (entry->wanted.link == VF_LINK_UNKNOWN)
         same &= ~(unsigned)VF_FIELD(VF_FIELD_LINK);
+    if (present->link == VF_LINK_DISABLE)
+        same |= VF_FIELD(VF_FIELD_LINK);
     return (vf_fields)(same & vf_config_differs(present, &entry->original));
 }
 

@@ -75,6 +75,8 @@ struct vf_pf {
 /* `pf` is a PCI address; sys is "/sys". HF_ENOENT: no such device, or it has no network interface.
  * HF_EBAD: what stands there is not what the kernel writes. */
 enum hf_code vf_scan(const char *sys, const char *pf, struct vf_pf *out, struct hf_err *err);
+/* Without its interface: one whose driver is gone can still have VFs. */
+enum hf_code vf_scan_vfs(const char *sys, const char *pf, struct vf_pf *out, struct hf_err *err);
 
 /* ---- a VF and its owner ---- */
 
@@ -102,8 +104,9 @@ enum hf_code vf_adopt(const struct vf_port *port, struct ledger_file *ledger,
                       const struct vf_order *order, struct hf_err *err);
 /* After its end: as it was before, read back, released in the ledger. What is not as its owner
  * wanted it any more was changed by somebody since (libvirt restores MAC and VLAN itself, a reset
- * forgets) and is left alone. HF_EACCESS: it is another owner's by now and was not touched.
- * HF_ENOENT: nobody's; also when the VF is not there any more, which releases it. Idempotent. */
+ * forgets) and is left alone; a link that is off is switched on again. HF_EACCESS: it is another
+ * owner's by now and was not touched. HF_ENOENT: nobody's; also when the VF is not there any more,
+ * which releases it. Idempotent. */
 enum hf_code vf_release(const struct vf_port *port, struct ledger_file *ledger,
                         const struct vf_order *order, struct hf_err *err);
 

@@ -75,7 +75,7 @@ static enum hf_code read_interface(const char *sys, struct vf_pf *pf, struct hf_
     return HF_OK;
 }
 
-enum hf_code vf_scan(const char *sys, const char *pf, struct vf_pf *out, struct hf_err *err)
+enum hf_code vf_scan_vfs(const char *sys, const char *pf, struct vf_pf *out, struct hf_err *err)
 {
     char path[PATH_MAX], driver[64];
 
@@ -83,8 +83,9 @@ enum hf_code vf_scan(const char *sys, const char *pf, struct vf_pf *out, struct 
     if (!vf_pci_is_name(pf))
         return hf_err_set(err, HF_EINVAL, "%.40s is no PCI address", pf);
     (void)hf_str_copy(out->pci, sizeof out->pci, pf);
-    if (read_interface(sys, out, err) != HF_OK)
-        return err->code;
+    (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s", sys, pf);
+    if (access(path, F_OK) != 0)
+        return hf_err_set(err, HF_ENOENT, "%s: %s", path, strerror(errno));
     for (uint16_t n = 0; n < VF_COUNT_MAX; n++) {
         (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/virtfn%u", sys, pf, (unsigned)n);
         if (!read_target(path, out->vf[n], sizeof out->vf[n]))
@@ -97,4 +98,11 @@ enum hf_code vf_scan(const char *sys, const char *pf, struct vf_pf *out, struct 
         out->has_driver[n] = read_target(path, driver, sizeof driver);
     }
     return HF_OK;
+}
+
+enum hf_code vf_scan(const char *sys, const char *pf, struct vf_pf *out, struct hf_err *err)
+{
+    if (vf_scan_vfs(sys, pf, out, err) != HF_OK)
+        return err->code;
+    return read_interface(sys, out, err);
 }

@@ -1,0 +1,425 @@
+#include "nicbond/guard.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nicbond/ledger_file.h"
+#include "nicbond/vf.h"
+#include "supervisord/base/assert.h"
+#include "supervisord/base/str.h"
+
+enum {
+    FUNCTIONS_MAX = 8,  /* of one PCI slot */
+    VFIO_PATH_MAX = 40, /* "/dev/vfio/devices/vfio" and a number */
+    COMMAND_LINE_MAX = 4096,
+};
+
+/* A PF's VFs, and where their vfio devices are. */
+struct guarded {
+    struct vf_pf pf;
+    char group[VF_COUNT_MAX][VFIO_PATH_MAX];  /* "" = none */
+    char device[VF_COUNT_MAX][VFIO_PATH_MAX]; /* by iommufd; "" = none */
+};
+
+struct look {
+    const struct guard_where *where;
+    struct guard_users *users;
+    struct guarded *at;
+};
+
+const char *guard_act_name(enum guard_act act)
+{
+    switch (act) {
+    case GUARD_NUMVFS:
+        return "numvfs";
+    case GUARD_UNBIND:
+        return "unbind";
+    case GUARD_RESET:
+        return "reset";
+    case GUARD_FIRMWARE:
+        return "firmware";
+    case GUARD_ACTS:
+        break;
+    }
+    return "?";
+}
+
+bool guard_act_of(const char *name, enum guard_act *act)
+{
+    for (enum guard_act a = GUARD_NUMVFS; a < GUARD_ACTS; a++) {
+        if (strcmp(guard_act_name(a), name) == 0) {
+            *act = a;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- users ---- */
+
+static struct guard_user *add_user(struct look *look, enum guard_use use, uint16_t number)
+{
+    struct guard_user *user;
+
+    if (look->users->count++ >= GUARD_USERS_MAX)
+        return NULL;
+    user = &look->users->user[look->users->count - 1];
+    memset(user, 0, sizeof *user);
+    user->use = use;
+    user->number = number;
+    (void)hf_str_copy(user->pf, sizeof user->pf, look->at->pf.pci);
+    (void)hf_str_copy(user->vf, sizeof user->vf, look->at->pf.vf[number]);
+    return user;
+}
+
+/* A process may call itself anything: what is shown to people is printable. */
+static void make_printable(char *name)
+{
+    for (; *name != '\0'; name++) {
+        if (*name < ' ' || *name > '~')
+            *name = '?';
+    }
+}
+
+/* What a process's command line calls its guest ("-name guest=mq-1,..."), else its program. */
+static void name_process(const char *proc, pid_t pid, char name[HF_NAME_MAX + 1])
+{
+    static const char guest[] = "guest=";
+    char path[PATH_MAX], line[COMMAND_LINE_MAX + 1];
+    const char *word, *slash;
+    ssize_t len;
+    int fd;
+
+    (void)hf_str_copy(name, HF_NAME_MAX + 1, "?");
+    (void)snprintf(path, sizeof path, "%s/%d/cmdline", proc, (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    len = read(fd, line, COMMAND_LINE_MAX);
+    close(fd);
+    if (len <= 0)
+        return;
+    line[len] = '\0';
+    slash = strrchr(line, '/');
+    (void)hf_str_copy(name, HF_NAME_MAX + 1, slash != NULL ? slash + 1 : line);
+    for (word = line; word < line + len; word += strlen(word) + 1) {
+        if (strncmp(word, guest, sizeof guest - 1) != 0)
+            continue;
+        (void)hf_str_copy(name, HF_NAME_MAX + 1, word + sizeof guest - 1);
+        name[strcspn(name, ",")] = '\0';
+        break;
+    }
+    make_printable(name);
+}
+
+static void look_file(struct look *look, pid_t pid, const char *target)
+{
+    const struct guarded *at = look->at;
+
+    for (uint16_t n = 0; n < at->pf.count; n++) {
+        struct guard_user *user;
+
+        if (strcmp(target, at->group[n]) != 0 && strcmp(target, at->device[n]) != 0)
+            continue;
+        user = add_user(look, GUARD_VFIO, n);
+        if (user == NULL)
+            continue;
+        user->pid = pid;
+        name_process(look->where->proc, pid, user->name);
+    }
+}
+
+/* Open files of one process. HF_EIO: not known; a process that has ended has none. */
+static enum hf_code look_process(struct look *look, pid_t pid, struct hf_err *err)
+{
+    char path[PATH_MAX], target[PATH_MAX];
+    const struct dirent *entry;
+    unsigned files = 0;
+    ssize_t len;
+    DIR *folder;
+
+    (void)snprintf(path, sizeof path, "%s/%d/fd", look->where->proc, (int)pid);
+    folder = opendir(path);
+    if (folder == NULL)
+        return errno == ENOENT || errno == ESRCH
+                   ? HF_OK
+                   : hf_err_set(err, HF_EIO, "open files of process %d: %s", (int)pid,
+                                strerror(errno));
+    while ((entry = readdir(folder)) != NULL && files < GUARD_FILES_MAX) {
+        if (entry->d_name[0] == '.')
+            continue;
+        files++;
+        len = readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
+        if (len < 0)
+            continue; /* closed meanwhile */
+        target[len] = '\0';
+        if (strncmp(target, "/dev/vfio/", sizeof "/dev/vfio/" - 1) == 0)
+            look_file(look, pid, target);
+    }
+    closedir(folder);
+    if (files == GUARD_FILES_MAX)
+        return hf_err_set(err, HF_EIO, "process %d has too many open files to look at", (int)pid);
+    return HF_OK;
+}
+
+static enum hf_code look_processes(struct look *look, struct hf_err *err)
+{
+    DIR *folder = opendir(look->where->proc);
+    enum hf_code code = HF_OK;
+    const struct dirent *entry;
+    unsigned processes = 0;
+    uint64_t pid;
+
+    if (folder == NULL)
+        return hf_err_set(err, HF_EIO, "open %s: %s", look->where->proc, strerror(errno));
+    while (code == HF_OK && (errno = 0, entry = readdir(folder)) != NULL) {
+        if (!hf_str_to_u64(entry->d_name, INT32_MAX, &pid))
+            continue;
+        if (++processes > GUARD_PROCESSES_MAX)
+            code = hf_err_set(err, HF_EIO, "too many processes to look at");
+        else
+            code = look_process(look, (pid_t)pid, err);
+    }
+    if (code == HF_OK && errno != 0)
+        code = hf_err_set(err, HF_EIO, "read %s: %s", look->where->proc, strerror(errno));
+    closedir(folder);
+    return code;
+}
+
+/* Interfaces of this host on the VF that are up. */
+static void look_netdevs(struct look *look, uint16_t number)
+{
+    char path[PATH_MAX], flags[32];
+    const struct dirent *entry;
+    struct guard_user *user;
+    ssize_t len;
+    DIR *folder;
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/net", look->where->sys,
+                   look->at->pf.vf[number]);
+    folder = opendir(path);
+    if (folder == NULL)
+        return; /* its driver makes none: vfio-pci */
+    while ((entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] == '.')
+            continue;
+        (void)snprintf(path, sizeof path, "%.32s/flags", entry->d_name);
+        fd = openat(dirfd(folder), path, O_RDONLY | O_CLOEXEC);
+        len = fd >= 0 ? read(fd, flags, sizeof flags - 1) : 0;
+        if (fd >= 0)
+            close(fd);
+        flags[len > 0 ? len : 0] = '\0';
+        /* Bit 0 is IFF_UP. What does not read may be up. */
+        if (len > 0 && (strtoul(flags, NULL, 16) & 1u) == 0)
+            continue;
+        user = add_user(look, GUARD_NETDEV, number);
+        if (user != NULL)
+            (void)hf_str_copy(user->name, sizeof user->name, entry->d_name);
+    }
+    closedir(folder);
+}
+
+static void look_owner(struct look *look, const struct ledger *ledger, uint16_t number)
+{
+    const struct ledger_vf *entry = ledger_find(ledger, look->at->pf.vf[number]);
+    struct guard_user *user;
+
+    if (!ledger_is_owned(entry))
+        return;
+    user = add_user(look, GUARD_LEDGER, number);
+    if (user == NULL)
+        return;
+    user->uid = entry->uid;
+    user->start_no = entry->start_no;
+}
+
+/* ---- one PF ---- */
+
+static void find_vfio(const char *sys, struct guarded *at, uint16_t number)
+{
+    char path[PATH_MAX], target[PATH_MAX];
+    const struct dirent *entry;
+    const char *slash;
+    ssize_t len;
+    DIR *folder;
+
+    (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/iommu_group", sys, at->pf.vf[number]);
+    len = readlink(path, target, sizeof target - 1);
+    if (len > 0) {
+        target[len] = '\0';
+        slash = strrchr(target, '/');
+        (void)snprintf(at->group[number], VFIO_PATH_MAX, "/dev/vfio/%.16s",
+                       slash != NULL ? slash + 1 : target);
+    }
+    (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/vfio-dev", sys, at->pf.vf[number]);
+    folder = opendir(path);
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] != '.')
+            (void)snprintf(at->device[number], VFIO_PATH_MAX, "/dev/vfio/devices/%.16s",
+                           entry->d_name);
+    }
+    if (folder != NULL)
+        closedir(folder);
+}
+
+static enum hf_code look_pf(struct look *look, const char *pf, const struct ledger *ledger,
+                            struct hf_err *err)
+{
+    struct guarded *at = look->at;
+
+    memset(at, 0, sizeof *at);
+    if (vf_scan_vfs(look->where->sys, pf, &at->pf, err) != HF_OK)
+        return err->code;
+    for (uint16_t n = 0; n < at->pf.count; n++) {
+        find_vfio(look->where->sys, at, n);
+        look_owner(look, ledger, n);
+        look_netdevs(look, n);
+    }
+    return at->pf.count > 0 ? look_processes(look, err) : HF_OK;
+}
+
+/* The other functions of its slot that are PFs: a VF there has a link to its own. */
+static enum hf_code look_sisters(struct look *look, const char *pf, const struct ledger *ledger,
+                                 struct hf_err *err)
+{
+    char sister[HF_PCI_NAME_MAX + 1], path[PATH_MAX];
+
+    (void)hf_str_copy(sister, sizeof sister, pf);
+    for (char function = '0'; function < '0' + FUNCTIONS_MAX; function++) {
+        sister[HF_PCI_NAME_MAX - 1] = function;
+        (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/physfn", look->where->sys, sister);
+        if (strcmp(sister, pf) == 0 || access(path, F_OK) == 0)
+            continue;
+        if (look_pf(look, sister, ledger, err) != HF_OK && err->code != HF_ENOENT)
+            return err->code;
+    }
+    return HF_OK;
+}
+
+/* ---- the answer ---- */
+
+/* An interface's name becomes its PCI address. */
+static enum hf_code find_pci(const char *sys, const char *pf, char pci[HF_PCI_NAME_MAX + 1],
+                             struct hf_err *err)
+{
+    char path[PATH_MAX], target[PATH_MAX];
+    const char *slash;
+    ssize_t len;
+
+    if (strlen(pf) == HF_PCI_NAME_MAX && vf_pci_is_name(pf)) {
+        (void)hf_str_copy(pci, HF_PCI_NAME_MAX + 1, pf);
+        return HF_OK;
+    }
+    if (!hf_str_is_name(pf, HF_IFNAME_MAX))
+        return hf_err_set(err, HF_ENOENT, "%.40s is neither an interface nor a PCI address", pf);
+    (void)snprintf(path, sizeof path, "%s/class/net/%s/device", sys, pf);
+    len = readlink(path, target, sizeof target - 1);
+    if (len < 0)
+        return hf_err_set(err, HF_ENOENT, "%s: no such interface, or it is no card's: %s", pf,
+                          strerror(errno));
+    target[len] = '\0';
+    slash = strrchr(target, '/');
+    if (!hf_str_copy(pci, HF_PCI_NAME_MAX + 1, slash != NULL ? slash + 1 : target) ||
+        !vf_pci_is_name(pci))
+        return hf_err_set(err, HF_ENOENT, "%s is no PCI device", pf);
+    return HF_OK;
+}
+
+static void say_user(const struct guard_user *user, struct hf_err *line)
+{
+    switch (user->use) {
+    case GUARD_VFIO:
+        (void)hf_err_set(line, HF_EACCESS, "VF %u (%s): %s, process %d", (unsigned)user->number,
+                         user->vf, user->name, (int)user->pid);
+        return;
+    case GUARD_LEDGER:
+        (void)hf_err_set(line, HF_EACCESS, "VF %u (%s): VM %u, start %u, by the ledger",
+                         (unsigned)user->number, user->vf, (unsigned)user->uid,
+                         (unsigned)user->start_no);
+        return;
+    case GUARD_NETDEV:
+        (void)hf_err_set(line, HF_EACCESS, "VF %u (%s): interface %s is up", (unsigned)user->number,
+                         user->vf, user->name);
+        return;
+    case GUARD_USES:
+        break;
+    }
+    HF_NEVER("a use that does not exist");
+}
+
+static enum hf_code say_refused(enum guard_act act, const char *pf, const struct guard_users *users,
+                                struct hf_err *err)
+{
+    struct hf_err line;
+    unsigned shown = 0;
+    size_t used;
+
+    (void)hf_err_set(err, HF_EACCESS, "%s of %s is refused, its VFs are in use",
+                     guard_act_name(act), pf);
+    for (; shown < users->count && shown < GUARD_USERS_MAX && shown < 3; shown++) {
+        say_user(&users->user[shown], &line);
+        used = strlen(err->text);
+        (void)snprintf(err->text + used, sizeof err->text - used, "; %.110s", line.text);
+    }
+    used = strlen(err->text);
+    if (users->count > shown)
+        (void)snprintf(err->text + used, sizeof err->text - used, "; and %u more",
+                       users->count - shown);
+    return HF_EACCESS;
+}
+
+enum hf_code guard_look(const struct guard_where *where, enum guard_act act, const char *pf,
+                        struct guard_users *users, struct hf_err *err)
+{
+    struct ledger *ledger = malloc(sizeof *ledger);
+    struct guarded *at = malloc(sizeof *at);
+    struct look look = {.where = where, .users = users, .at = at};
+    char pci[HF_PCI_NAME_MAX + 1];
+    enum hf_code code = HF_OK;
+
+    users->count = 0;
+    if (ledger == NULL || at == NULL)
+        code = hf_err_set(err, HF_EFULL, "no memory to look at the VFs");
+    if (code == HF_OK)
+        code = find_pci(where->sys, pf, pci, err);
+    if (code == HF_OK)
+        code = ledger_file_read(where->ledger, ledger, err);
+    if (code == HF_OK)
+        code = look_pf(&look, pci, ledger, err);
+    if (code == HF_OK && (act == GUARD_RESET || act == GUARD_FIRMWARE))
+        code = look_sisters(&look, pci, ledger, err);
+    free(at);
+    free(ledger);
+    if (users->count > 0)
+        return say_refused(act, pf, users, err);
+    return code == HF_OK ? HF_OK
+                         : hf_err_wrap(err, "%s of %s: who uses its VFs is not known",
+                                       guard_act_name(act), pf);
+}
+
+int guard_command(const struct guard_where *where, int argc, char *const *argv, char *text,
+                  size_t cap)
+{
+    struct guard_users users;
+    enum guard_act act;
+    struct hf_err err;
+    enum hf_code code;
+
+    if (argc != 2 || !guard_act_of(argv[0], &act)) {
+        (void)snprintf(text, cap, "guard numvfs|unbind|reset|firmware PF: may this be done now?");
+        return 2;
+    }
+    code = guard_look(where, act, argv[1], &users, &err);
+    if (code == HF_OK)
+        (void)snprintf(text, cap, "%s of %.40s: nobody uses its VFs", argv[0], argv[1]);
+    else
+        (void)snprintf(text, cap, "%s", err.text);
+    return code == HF_OK ? 0 : code == HF_EACCESS ? 1 : 2;
+}
