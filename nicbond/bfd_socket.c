@@ -488,7 +488,10 @@ static void read_all(struct bfd_socket *s, uint32_t k)
         /* EAGAIN is the end; of anything else nothing can be learned, and the next look does. */
         if (count < 0)
             count = 0;
-        at = (struct moment){.now = hf_clock_now(), .empty = s->empty[k], .wall = hf_clock_wall()};
+        /* In this order: an interruption in between makes arrivals later, no peer older. */
+        at.wall = hf_clock_wall();
+        at.now = hf_clock_now();
+        at.empty = s->empty[k];
         for (uint32_t n = 0; n < (uint32_t)count; n++) {
             enum bfd_drop drop = take(s, &b, n, &at);
 
@@ -502,9 +505,8 @@ static void read_all(struct bfd_socket *s, uint32_t k)
     }
 }
 
-void bfd_socket_ready(struct bfd_socket *s, int fd, hf_time now)
+void bfd_socket_ready(struct bfd_socket *s, int fd)
 {
-    (void)now;
     for (uint32_t k = 0; k < BFD_SOCKET_FDS; k++)
         if (s->rx[k] >= 0 && s->rx[k] == fd)
             read_all(s, k);

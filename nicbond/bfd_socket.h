@@ -18,7 +18,7 @@
  * CLOCK_REALTIME, which may step: it is turned into our clock by its age at the moment of reading,
  * and that age is held within what we know for sure, which is that the packet came after the socket
  * was last seen empty and before it was read. A step of the wall clock can thus shift an arrival by
- * no more than one round of the loop. */
+ * no more than the time since the packet before it. */
 #ifndef NICBOND_BFD_SOCKET_H
 #define NICBOND_BFD_SOCKET_H
 
@@ -85,7 +85,7 @@ void bfd_socket_close(struct bfd_socket *s, hf_time now);
 /* What to poll: count of fds. May differ after every tick. */
 uint32_t bfd_socket_fds(const struct bfd_socket *s, int fds[BFD_SOCKET_FDS]);
 /* Read all there is, of one socket. An fd that is not ours, or no longer, is ignored. */
-void bfd_socket_ready(struct bfd_socket *s, int fd, hf_time now);
+void bfd_socket_ready(struct bfd_socket *s, int fd);
 /* Open or reopen if needed, judge silence (after reading what has come in meanwhile), send what is
  * due. Returns when to call again at the latest. */
 hf_time bfd_socket_tick(struct bfd_socket *s, hf_time now);
