@@ -51,14 +51,6 @@ static void forget(struct guest *guest)
     memset(&guest->bond, 0, sizeof guest->bond);
 }
 
-static const struct hf_guest_slave *find_slave(const struct hf_guest_bond *bond, hf_mac mac)
-{
-    for (uint8_t i = 0; i < bond->slaves_count; i++)
-        if (hf_mac_is_equal(bond->slave[i].perm_mac, mac))
-            return &bond->slave[i];
-    return NULL;
-}
-
 hf_mac guest_active_mac(const struct guest *guest)
 {
     const struct hf_guest_bond *bond = &guest->bond;
@@ -70,17 +62,19 @@ hf_mac guest_active_mac(const struct guest *guest)
 
 bool guest_is_on(const struct guest *guest, hf_mac mac)
 {
-    return !hf_mac_is_none(mac) && hf_mac_is_equal(guest_active_mac(guest), mac);
+    uint8_t at;
+
+    return guest->has_helper && guest->has_bond &&
+           guest_frame_find(&guest->bond, mac, &at) == HF_GUEST_DONE && at == guest->bond.active;
 }
 
 bool guest_can_use(const struct guest *guest, hf_mac mac)
 {
-    const struct hf_guest_slave *slave;
+    uint8_t at;
 
-    if (!guest->has_helper || !guest->has_bond)
-        return false;
-    slave = find_slave(&guest->bond, mac);
-    return slave != NULL && slave->link == HF_GUEST_LINK_UP && slave->has_carrier;
+    return guest->has_helper && guest->has_bond &&
+           guest_frame_find(&guest->bond, mac, &at) == HF_GUEST_DONE &&
+           guest->bond.slave[at].link == HF_GUEST_LINK_UP && guest->bond.slave[at].has_carrier;
 }
 
 static void learn_hello(struct guest *guest, const struct hf_guest_message *m)

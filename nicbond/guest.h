@@ -124,7 +124,7 @@ bool guest_answer(struct guest *guest, struct guest_answer *answer);
 bool guest_is_on(const struct guest *guest, hf_mac mac);
 /* The active slave's permanent MAC; none: not known, no bond, no active slave. */
 hf_mac guest_active_mac(const struct guest *guest);
-/* Has the bond a slave with this permanent MAC, and is its link up by the guest's word? */
+/* Has the bond a slave with this MAC, and is its link up by the guest's word? */
 bool guest_can_use(const struct guest *guest, hf_mac mac);
 
 const char *guest_result_name(enum guest_result result);

@@ -18,7 +18,7 @@ struct order_kernel {
 struct order_end {
     enum hf_guest_outcome outcome;
     int sys_errno;
-    hf_mac active; /* perm_mac of the slave that is active now; zeros: none, not known */
+    hf_mac active; /* the ordered one, or perm_mac of what is active instead; zeros: not known */
 };
 
 /* wanted: of bond_view(). The table is up to date afterwards as far as it could be read. */

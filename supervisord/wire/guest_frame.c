@@ -62,6 +62,29 @@ const char *guest_frame_outcome_name(enum hf_guest_outcome outcome)
     return "?";
 }
 
+enum hf_guest_outcome guest_frame_find(const struct hf_guest_bond *bond, hf_mac mac, uint8_t *at)
+{
+    unsigned by_perm = 0, by_mac = 0;
+    uint8_t perm_at = 0, mac_at = 0;
+
+    for (uint8_t i = 0; i < bond->slaves_count; i++) {
+        if (hf_mac_is_equal(bond->slave[i].perm_mac, mac)) {
+            by_perm++;
+            perm_at = i;
+        }
+        if (hf_mac_is_equal(bond->slave[i].mac, mac)) {
+            by_mac++;
+            mac_at = i;
+        }
+    }
+    if (by_perm + by_mac == 0 || hf_mac_is_none(mac))
+        return HF_GUEST_NO_SLAVE;
+    if (by_perm > 1 || (by_perm == 0 && by_mac > 1))
+        return HF_GUEST_AMBIGUOUS;
+    *at = by_perm == 1 ? perm_at : mac_at;
+    return HF_GUEST_DONE;
+}
+
 /* ---- fields ---- */
 
 /* The kernel lets a name hold nearly anything; nobody else has to. */

@@ -107,7 +107,8 @@ struct hf_guest_message {
             enum hf_guest_outcome outcome;
             uint32_t sys_errno;
             uint32_t took_us; /* from the order's arrival */
-            hf_mac active;    /* perm_mac of the slave that is active now; zeros: none, not known */
+            hf_mac active;    /* the ordered one, or perm_mac of what is active instead; zeros: not
+                                 known */
         } ack;
         struct {
             uint64_t number;
@@ -126,6 +127,11 @@ bool guest_frame_decode(uint8_t kind, const uint8_t *body, size_t len,
 bool guest_frame_is_guests(enum hf_guest_kind kind);
 /* "done", "already", ...; "?" for what is none. */
 const char *guest_frame_outcome_name(enum hf_guest_outcome outcome);
+
+/* Which slave has this address? HF_GUEST_DONE: *at, by its permanent address, which is what the
+ * VM's definition says, or else by the one in use. HF_GUEST_NO_SLAVE, HF_GUEST_AMBIGUOUS: none,
+ * several (with fail_over_mac=none all slaves use one address). */
+enum hf_guest_outcome guest_frame_find(const struct hf_guest_bond *bond, hf_mac mac, uint8_t *at);
 
 bool hf_mac_is_equal(hf_mac a, hf_mac b);
 bool hf_mac_is_none(hf_mac mac); /* all zeros */

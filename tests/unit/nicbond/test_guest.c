@@ -162,6 +162,22 @@ START_TEST(a_slave_without_link_cannot_be_used)
 }
 END_TEST
 
+START_TEST(an_address_in_use_names_a_slave_if_it_is_its_own)
+{
+    struct rig rig = begin_with_helper();
+    struct hf_guest_message m = a_bond(1);
+
+    m.u.bond.bond.slave[1].mac = (hf_mac){{2, 7}};
+    say(&rig, &m);
+    ck_assert(guest_is_on(&rig.guest, (hf_mac){{2, 7}}));
+    m.u.bond.bond.slave[0].mac = (hf_mac){{2, 7}};
+    say(&rig, &m);
+    ck_assert(!guest_is_on(&rig.guest, (hf_mac){{2, 7}}));
+    ck_assert(!guest_can_use(&rig.guest, (hf_mac){{2, 7}}));
+    ck_assert(guest_is_on(&rig.guest, MAC_B));
+}
+END_TEST
+
 START_TEST(no_bond_is_a_state)
 {
     struct rig rig = begin_with_helper();
@@ -553,7 +569,8 @@ END_TEST
 
 HF_TEST_MAIN("nicbond/guest", HF_CASE(a_connection_is_no_helper),
              HF_CASE(the_active_slave_is_known_by_its_mac),
-             HF_CASE(a_slave_without_link_cannot_be_used), HF_CASE(no_bond_is_a_state),
+             HF_CASE(a_slave_without_link_cannot_be_used),
+             HF_CASE(an_address_in_use_names_a_slave_if_it_is_its_own), HF_CASE(no_bond_is_a_state),
              HF_CASE(a_failover_keeps_both_clocks), HF_CASE(a_rebooted_guest_is_a_new_one),
              HF_CASE(a_lost_connection_forgets_all), HF_CASE(what_only_a_host_says_is_refused),
              HF_CASE(a_helper_is_asked_after_a_second_and_gone_after_three),

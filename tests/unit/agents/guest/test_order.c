@@ -179,7 +179,10 @@ START_TEST(a_slave_is_found_by_an_address_that_is_its_own)
     struct kernel kernel = {.active = ETH0};
     struct bond_table table = a_table(ETH0);
 
-    ck_assert_int_eq(run(&kernel, &table, MAC(1)).outcome, HF_GUEST_DONE);
+    struct order_end end = run(&kernel, &table, MAC(1));
+
+    ck_assert_int_eq(end.outcome, HF_GUEST_DONE);
+    ck_assert(hf_mac_is_equal(end.active, MAC(1)));
     ck_assert_uint_eq(kernel.active, ETH1);
 }
 END_TEST
