@@ -41,7 +41,7 @@ struct nic_inventory {
  * before, all "" and 0 at first. One that was found once is found again by its PCI address (its
  * interface was renamed), else by what is configured (it was renumbered), else, without a PCI
  * address, by its index. HF_ENOENT: no such device. HF_OK with name "": the device is there and has
- * no network device. */
+ * no network device. known and place are two. */
 enum hf_code probe_nic_find(const char *root, const char *wanted, const struct nic_place *known,
                             struct nic_place *place, struct hf_err *err);
 /* Driver, VFs and their drivers, NUMA node. */
