@@ -126,11 +126,14 @@ enum hf_code ledger_release(const struct ledger *l, const char *vf, hf_vm_uid ui
     return by_owner(l, vf, uid, start_no, LEDGER_RELEASED, record, err);
 }
 
-void ledger_reserve(const struct ledger *l, struct ledger_record *record)
+uint64_t ledger_reserve(const struct ledger *l, uint64_t floor, struct ledger_record *record)
 {
+    uint64_t first = l->epochs_to > floor ? l->epochs_to : floor;
+
     memset(record, 0, sizeof *record);
     record->kind = LEDGER_EPOCHS;
-    record->epochs_to = l->epochs_to + LEDGER_EPOCHS_RESERVED;
+    record->epochs_to = first + LEDGER_EPOCHS_RESERVED;
+    return first;
 }
 
 /* ---- what does happen ---- */

@@ -87,9 +87,10 @@ enum hf_code ledger_done(const struct ledger *l, const char *vf, hf_vm_uid uid, 
                          struct ledger_record *record, struct hf_err *err);
 enum hf_code ledger_release(const struct ledger *l, const char *vf, hf_vm_uid uid,
                             uint32_t start_no, struct ledger_record *record, struct hf_err *err);
-/* The next LEDGER_EPOCHS_RESERVED epochs. They may be used once the record is on disk:
- * [l->epochs_to before, l->epochs_to after). The first is 1: 0 is no epoch. */
-void ledger_reserve(const struct ledger *l, struct ledger_record *record);
+/* The next LEDGER_EPOCHS_RESERVED epochs, from `floor` on if that is higher than what the ledger
+ * says. They may be used once the record is on disk. Returns the first; record->epochs_to is the
+ * end. 0 is no epoch. */
+uint64_t ledger_reserve(const struct ledger *l, uint64_t floor, struct ledger_record *record);
 
 /* Changes the ledger by one record. HF_EBAD: it does not follow from what was before, and nothing
  * was changed; records made above and applied at once always do. HF_EFULL. */

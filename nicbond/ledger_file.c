@@ -141,18 +141,24 @@ enum hf_code ledger_file_put(struct ledger_file *f, const struct ledger_record *
     return HF_OK;
 }
 
-enum hf_code ledger_file_epochs(struct ledger_file *f, uint64_t *first, uint64_t *end,
-                                struct hf_err *err)
+enum hf_code ledger_file_epochs(struct ledger_file *f, uint64_t floor, uint64_t *first,
+                                uint64_t *end, struct hf_err *err)
 {
     struct ledger_record record;
-    uint64_t from = f->ledger.epochs_to;
+    uint64_t from = ledger_reserve(&f->ledger, floor, &record);
 
-    ledger_reserve(&f->ledger, &record);
     if (ledger_file_put(f, &record, err) != HF_OK)
         return err->code;
     *first = from;
     *end = record.epochs_to;
     return HF_OK;
+}
+
+uint64_t ledger_epochs_floor(void)
+{
+    int64_t seconds = hf_clock_wall().ns / 1000000000;
+
+    return seconds > 0 ? (uint64_t)seconds * LEDGER_EPOCHS_RESERVED : 1;
 }
 
 /* ---- reading ---- */
@@ -266,6 +272,7 @@ static enum hf_code open_file(struct ledger_file *f, struct hf_err *err)
     f->fd = openat(f->folder, FILE_NAME, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (f->fd < 0 && errno == ENOENT) {
         ledger_init(&f->ledger);
+        f->ledger.epochs_to = ledger_epochs_floor();
         if (begin_file(f, &f->ledger, err) != HF_OK)
             return err->code;
         f->ledger.next += 1; /* it begins with one record */

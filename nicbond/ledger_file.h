@@ -55,9 +55,15 @@ void ledger_file_close(struct ledger_file *f);
 enum hf_code ledger_file_put(struct ledger_file *f, const struct ledger_record *record,
                              struct hf_err *err);
 
-/* Reserve epochs: [*first, *end), for this run alone. Once at start; what is not used is lost. */
-enum hf_code ledger_file_epochs(struct ledger_file *f, uint64_t *first, uint64_t *end,
-                                struct hf_err *err);
+/* Reserve epochs: [*first, *end), for this run alone, none below `floor`. Once at start; what is
+ * not used is lost. */
+enum hf_code ledger_file_epochs(struct ledger_file *f, uint64_t floor, uint64_t *first,
+                                uint64_t *end, struct hf_err *err);
+/* Where a ledger that knows nothing begins, so that its epochs are above those of one that was
+ * lost: a run takes more than a second, so runs have used fewer ranges than there were seconds. The
+ * only use of the wall clock, and for nothing but being different; one that stands at zero gives 1.
+ */
+uint64_t ledger_epochs_floor(void);
 
 /* Only look, beside whoever holds it. No file is an empty ledger. HF_EBAD, HF_EIO. */
 enum hf_code ledger_file_read(const char *folder, struct ledger *l, struct hf_err *err);

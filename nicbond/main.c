@@ -152,20 +152,22 @@ static void reserve_epochs(const struct options *o, const struct flips *left,
     struct ledger_file *file = malloc(sizeof *file); /* large */
     struct hf_err err = {.text = "out of memory"};
     bool is_done = false;
+    uint64_t floor = 1;
 
+    for (unsigned f = 0; f < HF_FABRICS_MAX; f++) {
+        if (left->fabric[f].epoch >= floor)
+            floor = left->fabric[f].epoch + 1;
+    }
     if (file != NULL && ledger_file_open(file, o->ledger, LEDGER_WAIT_MS, NULL, &err) == HF_OK) {
-        is_done = ledger_file_epochs(file, &setup->epoch_first, &setup->epoch_end, &err) == HF_OK;
+        is_done = ledger_file_epochs(file, floor, &setup->epoch_first, &setup->epoch_end, &err) ==
+                  HF_OK;
         ledger_file_close(file);
     }
     free(file);
     if (is_done)
         return;
     hf_error("no ledger: %s", err.text);
-    setup->epoch_first = 1;
-    for (unsigned f = 0; f < HF_FABRICS_MAX; f++) {
-        if (left->fabric[f].epoch >= setup->epoch_first)
-            setup->epoch_first = left->fabric[f].epoch + 1;
-    }
+    setup->epoch_first = floor;
     setup->epoch_end = setup->epoch_first + LEDGER_EPOCHS_RESERVED;
 }
 

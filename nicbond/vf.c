@@ -52,20 +52,22 @@ static enum hf_code read_pf(const struct vf_port *port, const struct vf_pf *pf, 
     return hf_err_wrap(err, "PF %s", pf->name);
 }
 
-/* What the kernel tells of one VF. HF_ENOENT: there is none. HF_EAGAIN: it does not tell, which a
- * card that does not answer and a VF in reset have in common. */
+/* What the kernel tells of one VF, waiting for it: a VF in reset is not told for a moment.
+ * HF_ENOENT: there is none. HF_EAGAIN: it is not told, as by a card that does not answer. */
 static enum hf_code read_vf(const struct vf_port *port, const struct vf_pf *pf, uint16_t number,
                             hf_time deadline, struct vf_list *list, struct hf_err *err)
 {
-    if (read_pf(port, pf, deadline, list, err) != HF_OK)
-        return err->code;
-    if (number >= VF_COUNT_MAX || number >= list->count)
-        return hf_err_set(err, HF_ENOENT, "PF %s has %u VFs, and no VF %u", pf->name,
-                          (unsigned)list->count, (unsigned)number);
-    if (!list->vf[number].is_told)
-        return hf_err_set(err, HF_EAGAIN, "PF %s: the kernel does not tell about VF %u", pf->name,
-                          (unsigned)number);
-    return HF_OK;
+    do {
+        if (read_pf(port, pf, deadline, list, err) != HF_OK)
+            return err->code;
+        if (number >= VF_COUNT_MAX || number >= list->count)
+            return hf_err_set(err, HF_ENOENT, "PF %s has %u VFs, and no VF %u", pf->name,
+                              (unsigned)list->count, (unsigned)number);
+        if (list->vf[number].is_told)
+            return HF_OK;
+    } while (wait_more(port, deadline));
+    return hf_err_set(err, HF_EAGAIN, "PF %s: the kernel does not tell about VF %u", pf->name,
+                      (unsigned)number);
 }
 
 static enum vf_answer set_once(const struct vf_port *port, const struct vf_pf *pf, uint16_t number,
@@ -124,31 +126,23 @@ static enum hf_code say_left(const struct vf_pf *pf, uint16_t number, vf_fields 
         names, (left & unsupported) != 0 ? ", and the driver has no operation for it" : "", text);
 }
 
-/* Until it reads as wanted: a VF in reset is not told for a moment. */
+/* Until it reads as wanted. */
 static enum hf_code verify(const struct vf_port *port, const struct vf_pf *pf, uint16_t number,
                            vf_fields fields, const struct vf_config *wanted, vf_fields unsupported,
                            hf_time deadline, struct hf_err *err)
 {
     struct vf_list list;
+    vf_fields left;
 
-    for (;;) {
-        enum hf_code code = read_vf(port, pf, number, deadline, &list, err);
-        vf_fields left;
-
-        if (code == HF_ENOENT || code == HF_EINVAL)
-            return code;
-        if (code != HF_OK) {
-            if (!wait_more(port, deadline))
-                return code;
-            continue;
-        }
+    do {
+        if (read_vf(port, pf, number, deadline, &list, err) != HF_OK)
+            return err->code;
         left = (vf_fields)(vf_config_differs(&list.vf[number].config, wanted) & fields);
         if (left == 0)
             return HF_OK;
         /* What the driver has no operation for will not come. */
-        if ((left & unsupported) != 0 || !wait_more(port, deadline))
-            return say_left(pf, number, left, unsupported, &list.vf[number].config, err);
-    }
+    } while ((left & unsupported) == 0 && wait_more(port, deadline));
+    return say_left(pf, number, left, unsupported, &list.vf[number].config, err);
 }
 
 enum hf_code vf_write(const struct vf_port *port, const struct vf_pf *pf, uint16_t number,
