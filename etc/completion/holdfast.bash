@@ -22,12 +22,20 @@ _holdfast() {
         mapfile -t COMPREPLY < <(compgen -W "yes no" -- "$cur")
         return
         ;;
-    --preferred | --allowed | --typed)
+    --preferred | --allowed | --typed | --node)
         mapfile -t COMPREPLY < <(compgen -W "$(_holdfast_names nodes)" -- "$cur")
         return
         ;;
     --subject)
         mapfile -t COMPREPLY < <(compgen -W "$(_holdfast_names nodes) $(_holdfast_names vms)" -- "$cur")
+        return
+        ;;
+    --legs)
+        mapfile -t COMPREPLY < <(compgen -W "a b a,b none" -- "$cur")
+        return
+        ;;
+    --to)
+        mapfile -t COMPREPLY < <(compgen -W "a b" -- "$cur")
         return
         ;;
     --timeout | --reason | --after | --level | --for | --name | --memory | --priority | --apart | \
@@ -46,6 +54,7 @@ _holdfast() {
         "vm add") options+=" --wait --timeout --reason --stopped --name --memory --priority --apart
             --together --allowed --preferred --legs --restarts-here --restarts-max --stop-grace" ;;
         drain* | hold*) options+=" --wait --timeout --reason --for" ;;
+        "nics failback") options+=" --to --yes" ;;
         "fence test") options+=" --level --power-cycle --yes --timeout --reason" ;;
         "fence confirm") options+=" --wait --timeout --reason --typed" ;;
         fence*) options+=" --wait --timeout --reason --yes" ;;
@@ -61,12 +70,14 @@ _holdfast() {
     fi
 
     case "${words[*]}" in
-    "") word="status nodes vms why events vm drain undrain hold leave arm disarm fence config setup" ;;
+    "") word="status nodes vms nics why events vm drain undrain hold leave arm disarm fence config setup" ;;
     vm) word="add remove start stop move" ;;
     config) word="check show" ;;
     setup) word="corosync" ;;
     why) word="$(_holdfast_names nodes) $(_holdfast_names vms)" ;;
     drain | undrain | hold | leave | "fence confirm" | "fence test" | "fence on") word=$(_holdfast_names nodes) ;;
+    nics) word="failback $(_holdfast_names nodes)" ;;
+    "nics failback") word=$(_holdfast_names vms) ;;
     fence) word="confirm test on $(_holdfast_names nodes)" ;;
     "vm remove" | "vm start" | "vm stop" | "vm move") word=$(_holdfast_names vms) ;;
     "vm move "*) word=$(_holdfast_names nodes) ;;

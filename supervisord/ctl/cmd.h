@@ -134,13 +134,28 @@ enum hf_ctl_status cmd_status_ask(struct cmd_link *link, json_t **status);
 const json_t *cmd_named(const json_t *status, const char *list, const char *name);
 /* VMs that run or may run on this node. */
 int cmd_vms_left(const json_t *status, const char *node);
-/* Have the node's name typed on the terminal; without one say that `option` is needed. */
+/* Have the name that is the first word typed on the terminal; without one say that `option` is
+ * needed. */
 bool cmd_ask_name(const struct cmd *cmd, const char *what, const char *option);
 /* Is what was ordered reached, according to a status document? vm, node: the order's; from: where
  * the VM ran before a move. PURE. */
 enum cmd_reach { CMD_NOT_YET = 0, CMD_REACHED, CMD_HOPELESS };
 enum cmd_reach cmd_reached(enum hf_order_type type, const json_t *status, const char *vm,
                            const char *node, const char *from, char *now_text, size_t cap);
+
+/* ---- shared by the commands that show (cmd_status.c, cmd_nics.c) ---- */
+
+/* "NEEDS YOU" and what does. name "": of everything; nics_only: of NICs, and nothing at all when
+ * there is none. */
+void cmd_print_needs(const struct cmd *cmd, const json_t *status, const char *name, bool nics_only);
+enum table_style cmd_pf_style(const char *state);
+/* "A* B-" of a VM's entry; "" when it has no legs. */
+const char *cmd_legs_marks(const json_t *vm, char out[16]);
+enum table_style cmd_legs_style(const json_t *vm);
+/* Some node names a NIC. */
+bool cmd_has_fabrics(const json_t *status);
+/* A cell "A up  B DOWN" of a node's entry. */
+void cmd_put_fabrics(struct table *table, const json_t *node);
 
 /* ---- the XML of a domain (cmd_xml.c, cmd_xml_nic.c) ---- */
 

@@ -25,6 +25,12 @@ static void event_what(const json_t *event, bool is_ascii, char *out, size_t cap
         (void)snprintf(out, cap, "%s", cmd_str(event, "progress"));
     else if (strcmp(kind, "outcome") == 0)
         (void)snprintf(out, cap, "%s", cmd_str(event, "outcome"));
+    else if (strcmp(kind, "flip") == 0)
+        (void)snprintf(out, cap, "leg %s %s %s %s",
+                       cmd_str(event, "from")[0] != '\0' ? cmd_str(event, "from") : "?",
+                       is_ascii ? "->" : "\u2192",
+                       cmd_str(event, "to")[0] != '\0' ? cmd_str(event, "to") : "?",
+                       cmd_str(event, "outcome"));
     else
         (void)snprintf(out, cap, "%s", kind);
 }
@@ -37,6 +43,9 @@ static enum table_style event_style(const json_t *event)
         return cmd_state_style(cmd_str(event, "now"));
     if (strcmp(kind, "outcome") == 0 && strcmp(cmd_str(event, "outcome"), "done") != 0)
         return TABLE_BAD;
+    if (strcmp(kind, "flip") == 0 && (strcmp(cmd_str(event, "outcome"), "failed") == 0 ||
+                                      strcmp(cmd_str(event, "outcome"), "unknown") == 0))
+        return TABLE_WARN;
     return TABLE_PLAIN;
 }
 
@@ -126,25 +135,100 @@ int cmd_events(const struct cmd *cmd)
 
 /* ---- why ---- */
 
+static void print_since(const json_t *why, const json_t *entry, bool is_exact)
+{
+    char clock[40] = "", age[24];
+
+    if (cmd_str(entry, "since")[0] == '\0')
+        return;
+    cmd_clock(cmd_str(entry, "since"), cmd_str(why, "now"), false, clock);
+    cmd_age(cmd_int(entry, "since_ms"), age);
+    (void)printf(" since %s%s (%s)", is_exact ? "" : "before ", clock, age);
+}
+
+/* What its node's nicbond tells of it; other nodes know states only. Its words come from drivers
+ * and from whoever sends LLDP: none goes to the terminal as it is. */
+static void print_pf(const struct cmd *cmd, const json_t *pf)
+{
+    static const struct {
+        const char *key, *before;
+    } words[] = {{"driver", ""},
+                 {"firmware", " firmware "},
+                 {"pci", ", "},
+                 {"serial", ", card "},
+                 {"switch", ", switch "}};
+
+    if (!json_is_object(pf))
+        return;
+    (void)fputs("  ", stdout);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (cmd_str(pf, words[i].key)[0] != '\0')
+            table_styled(stdout, &cmd->look, TABLE_PLAIN, "%s%s", words[i].before,
+                         cmd_str(pf, words[i].key));
+    if (json_is_integer(json_object_get(pf, "numa_node")))
+        (void)printf(", NUMA node %d", (int)cmd_int(pf, "numa_node"));
+    (void)printf(
+        "\n  VFs %d (%d without a driver)  BFD %d of %d peers up  carrier lost %lld times\n"
+        "  AER errors %lld  resets %lld  RTNL %lld ms\n",
+        (int)cmd_int(pf, "vfs"), (int)cmd_int(pf, "vfs_without_driver"), (int)cmd_int(pf, "bfd_up"),
+        (int)cmd_int(pf, "bfd_peers"), (long long)cmd_int(pf, "carrier_downs"),
+        (long long)cmd_int(pf, "aer_errors"), (long long)cmd_int(pf, "resets"),
+        (long long)cmd_int(pf, "rtnl_ms"));
+}
+
+static void print_nic_head(const struct cmd *cmd, const json_t *why)
+{
+    const json_t *entry = json_object_get(why, "entry"), *pf = json_object_get(entry, "pf");
+    const char *state = cmd_str(entry, "state"), *nic = cmd_str(entry, "nic");
+    int64_t hold_ms = cmd_int(pf, "hold_ms");
+    char age[24];
+
+    table_styled(stdout, &cmd->look, TABLE_BOLD, "%s:%s", cmd_str(why, "node"),
+                 cmd_str(entry, "fabric"));
+    if (nic[0] != '\0')
+        (void)printf(" (%s)", nic);
+    (void)fputs(" is ", stdout);
+    table_styled(stdout, &cmd->look, cmd_pf_style(state), "%s", state);
+    print_since(why, entry, true);
+    if (cmd_str(entry, "cause_text")[0] != '\0')
+        (void)printf(": %s", cmd_str(entry, "cause_text"));
+    if (hold_ms > 0) {
+        cmd_age(hold_ms, age);
+        (void)printf(", held for another %s", age);
+    }
+    (void)fputc('\n', stdout);
+    print_pf(cmd, pf);
+}
+
+static void print_legs(const struct cmd *cmd, const json_t *vm)
+{
+    const json_t *legs = json_object_get(vm, "legs");
+    const char *why = cmd_str(legs, "why_text");
+    char marks[16];
+
+    if (!json_is_object(legs))
+        return;
+    (void)fputs("  legs ", stdout);
+    table_styled(stdout, &cmd->look, cmd_legs_style(vm), "%s", cmd_legs_marks(vm, marks));
+    (void)fputs("  (* carries the traffic, - dead, ? not known)", stdout);
+    if (why[0] != '\0')
+        (void)printf(": %s", why);
+    (void)fputc('\n', stdout);
+}
+
 static void print_why_head(const struct cmd *cmd, const json_t *why)
 {
     const json_t *entry = json_object_get(why, "entry");
     const char *state = cmd_str(entry, "state"), *node = cmd_str(entry, "node"),
                *proof = cmd_str(entry, "proof");
     bool is_vm = strcmp(cmd_str(why, "subject"), "vm") == 0;
-    char clock[40] = "", age[24];
 
     table_styled(stdout, &cmd->look, TABLE_BOLD, "%s", cmd_str(entry, "name"));
     (void)fputs(" is ", stdout);
     table_styled(stdout, &cmd->look, cmd_state_style(state), "%s", state);
     if (node[0] != '\0')
         (void)printf(" on %s", node);
-    if (cmd_str(entry, "since")[0] != '\0') {
-        cmd_clock(cmd_str(entry, "since"), cmd_str(why, "now"), false, clock);
-        cmd_age(cmd_int(entry, "since_ms"), age);
-        (void)printf(" since %s%s (%s)", cmd_true(entry, "since_exact") ? "" : "before ", clock,
-                     age);
-    }
+    print_since(why, entry, cmd_true(entry, "since_exact"));
     (void)printf(": %s", cmd_str(entry, "why_text"));
     if (is_vm)
         (void)printf(" (start %d, failures %d)", (int)cmd_int(entry, "start_no"),
@@ -152,6 +236,7 @@ static void print_why_head(const struct cmd *cmd, const json_t *why)
     else if (proof[0] != '\0')
         (void)printf(" (last proof of death: %s)", proof);
     (void)fputc('\n', stdout);
+    print_legs(cmd, entry);
 }
 
 static int print_trail(const struct cmd *cmd, const json_t *why)
@@ -236,6 +321,26 @@ static void print_why_needs(const struct cmd *cmd, const json_t *why)
     }
 }
 
+/* VM, NODE, PF, or NODE:a for the node's NIC in fabric a. False: printed. */
+static bool read_subject(const char *word, struct hf_ctl_request *request)
+{
+    size_t len = strcspn(word, ":/");
+    const char *fabric = word + len + (word[len] != '\0');
+    bool fits = len <= HF_NAME_MAX;
+
+    (void)hf_str_copy(request->node, sizeof request->node, word);
+    request->node[fits ? len : 0] = '\0';
+    if (word[len] == '\0') {
+        (void)hf_str_copy(request->vm, sizeof request->vm, request->node);
+        return true;
+    }
+    request->is_nic = strlen(fabric) == 1 && strchr("abAB", fabric[0]) != NULL;
+    request->fabric = (hf_fabric)((fabric[0] | 0x20) == 'b');
+    if (!request->is_nic)
+        cmd_say("'%s' is no NIC: write a node and its fabric, like n1:a", word);
+    return request->is_nic;
+}
+
 int cmd_why(const struct cmd *cmd)
 {
     struct hf_ctl_request request;
@@ -244,15 +349,18 @@ int cmd_why(const struct cmd *cmd)
 
     memset(&request, 0, sizeof request);
     request.verb = HF_CTL_WHY;
-    (void)hf_str_copy(request.vm, sizeof request.vm, cmd->words[0]);
-    (void)hf_str_copy(request.node, sizeof request.node, cmd->words[0]);
+    if (!read_subject(cmd->words[0], &request))
+        return HF_CTL_USAGE;
     status = cmd_ask(cmd, &request, &why);
     if (status != HF_CTL_OK)
         return (int)status;
     if (cmd->is_json) {
         cmd_print_json(why);
     } else {
-        print_why_head(cmd, why);
+        if (strcmp(cmd_str(why, "subject"), "nic") == 0)
+            print_nic_head(cmd, why);
+        else
+            print_why_head(cmd, why);
         (void)print_trail(cmd, why);
         (void)print_placement(cmd, why);
         print_why_needs(cmd, why);

@@ -23,7 +23,7 @@ bool cmd_ask_name(const struct cmd *cmd, const char *what, const char *option)
         cmd_say("this needs a person: type it on a terminal, or say %s", option);
         return false;
     }
-    (void)fprintf(stderr, "%s\nType the node's name to go on: ", what);
+    (void)fprintf(stderr, "%s\nType its name to go on: ", what);
     (void)fflush(stderr);
     if (fgets(line, sizeof line, stdin) == NULL)
         line[0] = '\0';

@@ -168,6 +168,7 @@ static int print_nodes(const struct cmd *cmd, const json_t *status, const char *
 {
     const json_t *nodes = json_object_get(status, "nodes"), *node;
     struct table *table = table_open(cmd->look);
+    bool has_fabrics = cmd_has_fabrics(status);
     size_t i;
 
     if (table == NULL)
@@ -175,6 +176,8 @@ static int print_nodes(const struct cmd *cmd, const json_t *status, const char *
     table_column(table, title, TABLE_CUT, 0);
     table_column(table, "state", TABLE_LEFT, 0);
     table_column(table, "since", TABLE_RIGHT, 0);
+    if (has_fabrics)
+        table_column(table, "fabrics", TABLE_LEFT, 1);
     table_column(table, "VMs", TABLE_RIGHT, 2);
     table_column(table, "free memory", TABLE_RIGHT, 3);
     table_column(table, "cores", TABLE_RIGHT, 4);
@@ -187,6 +190,8 @@ static int print_nodes(const struct cmd *cmd, const json_t *status, const char *
         table_cell(table, TABLE_BOLD, "%s", cmd_str(node, "name"));
         table_cell(table, cmd_state_style(state), "%s", state);
         put_age(table, node);
+        if (has_fabrics)
+            cmd_put_fabrics(table, node);
         table_cell(table, TABLE_PLAIN, "%d", (int)cmd_int(node, "vms_running"));
         put_memory(table, node);
         table_cell(table, TABLE_PLAIN, "%d", (int)cmd_int(node, "cores"));
@@ -208,11 +213,20 @@ static bool vm_is_as_wanted(const json_t *vm)
     return strcmp(cmd_str(vm, "state"), cmd_str(vm, "desire")) == 0;
 }
 
-static void put_vm(struct table *table, const json_t *vm, bool is_brief)
+/* At risk: it runs, and the next failure of a NIC is an outage. */
+static const char *vm_remark(const json_t *vm)
+{
+    if (!cmd_true(vm, "degraded"))
+        return cmd_str(vm, "why_text");
+    return cmd_legs_style(vm) == TABLE_BAD ? "CUT OFF: no leg carries" : "at risk: no spare leg";
+}
+
+static void put_vm(struct table *table, const json_t *vm, bool is_brief, bool has_fabrics)
 {
     const char *state = cmd_str(vm, "state"), *node = cmd_str(vm, "node");
     int failures = (int)cmd_int(vm, "failures");
-    char memory[24];
+    bool is_well = failures == 0 && vm_is_as_wanted(vm) && !cmd_true(vm, "degraded");
+    char memory[24], marks[16];
 
     cmd_mib((uint64_t)cmd_int(vm, "memory_mib"), memory);
     table_cell(table, TABLE_BOLD, "%s", cmd_str(vm, "name"));
@@ -220,16 +234,19 @@ static void put_vm(struct table *table, const json_t *vm, bool is_brief)
     table_cell(table, node[0] != '\0' ? TABLE_PLAIN : TABLE_DIM, "%s",
                node[0] != '\0' ? node : "-");
     put_age(table, vm);
+    if (has_fabrics)
+        table_cell(table, cmd_legs_style(vm), "%s", cmd_legs_marks(vm, marks));
     table_cell(table, TABLE_PLAIN, "%s", memory);
     if (!is_brief) {
         table_cell(table, TABLE_PLAIN, "%d", (int)cmd_int(vm, "priority"));
         table_cell(table, TABLE_PLAIN, "%d", (int)cmd_int(vm, "start_no"));
         table_cell(table, failures > 0 ? TABLE_WARN : TABLE_DIM, "%d", failures);
     }
-    if (is_brief && failures == 0 && vm_is_as_wanted(vm))
+    if (is_brief && is_well)
         table_cell(table, TABLE_PLAIN, "%s", "");
     else
-        table_cell(table, TABLE_DIM, "%s", cmd_str(vm, "why_text"));
+        table_cell(table, cmd_true(vm, "degraded") ? cmd_legs_style(vm) : TABLE_DIM, "%s",
+                   vm_remark(vm));
 }
 
 /* is_brief: as `status` shows them, without figures and without reasons where all is well. */
@@ -238,6 +255,7 @@ static int print_vms(const struct cmd *cmd, const json_t *status, bool is_brief)
     const json_t *vms = json_object_get(status, "vms"), *vm;
     struct table *table = table_open(cmd->look);
     bool only_odd = is_brief && json_array_size(vms) > VMS_SHOWN;
+    bool has_fabrics = cmd_has_fabrics(status);
     size_t i, shown = 0;
 
     if (table == NULL)
@@ -246,6 +264,8 @@ static int print_vms(const struct cmd *cmd, const json_t *status, bool is_brief)
     table_column(table, "state", TABLE_LEFT, 0);
     table_column(table, "node", TABLE_CUT, 0);
     table_column(table, "since", TABLE_RIGHT, 1);
+    if (has_fabrics)
+        table_column(table, "legs", TABLE_LEFT, 1);
     table_column(table, "memory", TABLE_RIGHT, 3);
     if (!is_brief) {
         table_column(table, "priority", TABLE_RIGHT, 5);
@@ -255,9 +275,9 @@ static int print_vms(const struct cmd *cmd, const json_t *status, bool is_brief)
     table_column(table, is_brief ? "" : "why", TABLE_WRAP, 2);
     json_array_foreach(vms, i, vm)
     {
-        if (only_odd && vm_is_as_wanted(vm))
+        if (only_odd && vm_is_as_wanted(vm) && !cmd_true(vm, "degraded"))
             continue;
-        put_vm(table, vm, is_brief);
+        put_vm(table, vm, is_brief, has_fabrics);
         shown++;
     }
     if (shown > 0)
@@ -324,13 +344,25 @@ static void print_need(const struct cmd *cmd, const json_t *need, const char *no
     (void)fputc('\n', stdout);
 }
 
-static void print_needs(const struct cmd *cmd, const json_t *status)
+static bool is_shown(const json_t *need, const char *name, bool nics_only)
+{
+    return (name[0] == '\0' || strcmp(cmd_str(need, "name"), name) == 0) &&
+           (!nics_only || json_is_string(json_object_get(need, "fabric")));
+}
+
+void cmd_print_needs(const struct cmd *cmd, const json_t *status, const char *name, bool nics_only)
 {
     const json_t *needs = json_object_get(status, "needs"), *need;
     unsigned indent = 6;
-    size_t i;
+    size_t i, shown = 0;
 
-    if (json_array_size(needs) == 0) {
+    json_array_foreach(needs, i, need)
+    {
+        shown += is_shown(need, name, nics_only);
+    }
+    if (shown == 0 && nics_only)
+        return;
+    if (shown == 0) {
         table_styled(stdout, &cmd->look, TABLE_GOOD, "Nothing needs you.");
         (void)fputc('\n', stdout);
         return;
@@ -344,11 +376,12 @@ static void print_needs(const struct cmd *cmd, const json_t *status)
     }
     if (indent > 24)
         indent = 24;
-    table_styled(stdout, &cmd->look, TABLE_BOLD, "NEEDS YOU");
+    table_styled(stdout, &cmd->look, TABLE_BOLD, "%sNEEDS YOU", nics_only ? "\n" : "");
     (void)fputc('\n', stdout);
     json_array_foreach(needs, i, need)
     {
-        print_need(cmd, need, cmd_str(status, "now"), indent);
+        if (is_shown(need, name, nics_only))
+            print_need(cmd, need, cmd_str(status, "now"), indent);
     }
 }
 
@@ -384,7 +417,7 @@ int cmd_status(const struct cmd *cmd)
             (void)print_vms(cmd, status, true);
             (void)fputc('\n', stdout);
         }
-        print_needs(cmd, status);
+        cmd_print_needs(cmd, status, "", false);
     }
     json_decref(status);
     return HF_CTL_OK;

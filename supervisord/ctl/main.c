@@ -153,6 +153,28 @@ static const char help_events[] =
     "in\n"
     "one life of the daemon; what the reader was too slow for is told as {\"missed\": N}.\n";
 
+static const char help_nics[] =
+    "A fabric is one of the two independent networks, a leg a VM's function in one of them. A "
+    "flip\n"
+    "moves a VM's traffic from one leg to the other; the VM itself is not touched.\n"
+    "PF states: up; suspect (still carries); down (its legs are flipped away); hold (came back "
+    "and\n"
+    "is not trusted yet); absent (no such device); unknown (nobody tells).\n"
+    "  losses             times the carrier went, since the driver was loaded\n"
+    "  RTNL               how long the kernel's configuration lock was last waited for\n"
+    "Flips: time of the first sign, and from then on until it was judged, ordered, confirmed.\n";
+
+static const char help_failback[] =
+    "After a flip the traffic stays where it went: it is never moved back by itself. This does, "
+    "at\n"
+    "the price of one more gap, as long as any flip's. Refused when the VM does not run; it fails\n"
+    "where that leg is dead or still held down.\n"
+    "  --to a|b           to this leg (default: the one that it is not on)\n"
+    "  --yes              do not ask (needed without a terminal)\n";
+
+static const char help_why[] =
+    "NODE:a is the node's NIC in fabric a; PF is its name there, like ens1f0.\n";
+
 static const char help_fence[] =
     "Cuts its power through its fence devices; its VMs are started elsewhere.\n"
     "  --yes              do not ask (needed without a terminal)\n";
@@ -218,8 +240,11 @@ static const struct verb verbs[] = {
      NULL},
     {"nodes", NULL, 0, 0, ANY, cmd_nodes, "", "the nodes", NULL},
     {"vms", NULL, 0, 0, ANY, cmd_vms, "", "the VMs", NULL},
-    {"why", NULL, 1, 1, ANY, cmd_why, "VM|NODE",
-     "how it came to be as it is, and where it could go", NULL},
+    {"nics", "failback", 1, 1, ANY | BIT(O_TO) | BIT(O_YES), cmd_nics_failback, "VM [--to a|b]",
+     "bring a VM's traffic to its other leg", help_failback},
+    {"nics", NULL, 0, 1, ANY, cmd_nics, "[NODE]", "network cards, legs of VMs, flips", help_nics},
+    {"why", NULL, 1, 1, ANY, cmd_why, "VM|NODE|NODE:a|PF",
+     "how it came to be as it is, and where it could go", help_why},
     {"events", NULL, 0, 0, ANY | BIT(O_FOLLOW) | BIT(O_AFTER) | BIT(O_SUBJECT), cmd_events, "[-f]",
      "what happened, as this node saw it", help_events},
     {"vm", "add", 1, 2, ADD, cmd_vm_add, "[NAME] FILE", "put a VM under Holdfast and start it",

@@ -1,34 +1,26 @@
-#include "supervisord/ctl/needs.h"
+#include "supervisord/ctl/needs_internal.h"
 
 #include "supervisord/base/str.h"
+#include "supervisord/ctl/fabric.h"
 #include "supervisord/model/names.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum severity { ERROR = 0, WARNING, SEVERITIES };
+static const char *const severities[NEEDS_SEVERITIES] = {
+    [NEEDS_ERROR] = "error", [NEEDS_WARNING] = "warning"};
 
-static const char *const severities[SEVERITIES] = {[ERROR] = "error", [WARNING] = "warning"};
+static bool is_wanted(const struct needs_filter *only, const struct needs_about *about)
+{
+    if (only == NULL)
+        return true;
+    if (about->subject != only->subject || strcmp(about->name, only->name) != 0)
+        return false;
+    return !only->is_nic || (about->is_nic && about->fabric == only->fabric);
+}
 
-/* One walk over everything per severity: errors come first without a list to sort. */
-struct walk {
-    struct hf_json *j;
-    const struct ctl_shell *shell;
-    const struct history *h;
-    enum severity severity;
-    enum hf_subject only; /* with name */
-    const char *name;     /* NULL: everything */
-};
-
-struct about {
-    enum hf_subject subject;
-    uint16_t ix; /* node or VM slot; its `since` is used unless `wall` is set */
-    const char *name;
-    hf_wall wall;
-};
-
-static void put_times(const struct walk *w, const struct about *about)
+static void put_times(const struct needs_walk *w, const struct needs_about *about)
 {
     struct history_since since;
     bool is_known = about->wall.ns == 0 && history_since(w->h, about->subject, about->ix, &since);
@@ -47,16 +39,13 @@ static void put_times(const struct walk *w, const struct about *about)
     hf_json_i64(w->j, "since_ms", age_ms > 0 ? age_ms : 0);
 }
 
-__attribute__((format(printf, 5, 6))) static void need(const struct walk *w, enum severity severity,
-                                                       const struct about *about,
-                                                       const char *command, const char *format, ...)
+void needs_add(const struct needs_walk *w, enum needs_severity severity,
+               const struct needs_about *about, const char *command, const char *format, ...)
 {
     char text[1024]; /* eight nodes, each with a rule's text, fit */
     va_list args;
 
-    if (severity != w->severity)
-        return;
-    if (w->name != NULL && (about->subject != w->only || strcmp(about->name, w->name) != 0))
+    if (severity != w->severity || !is_wanted(w->only, about))
         return;
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
@@ -65,20 +54,16 @@ __attribute__((format(printf, 5, 6))) static void need(const struct walk *w, enu
     hf_json_str(w->j, "severity", severities[severity]);
     hf_json_str(w->j, "subject", hf_subject_name(about->subject));
     hf_json_str(w->j, "name", about->name);
+    hf_json_str(w->j, "fabric", about->is_nic ? fabric_name(about->fabric) : NULL);
     put_times(w, about);
     hf_json_str(w->j, "text", text);
     hf_json_str(w->j, "command", command[0] != '\0' ? command : NULL);
     hf_json_end_object(w->j);
 }
 
-/* A command line for a person; names are checked, so it needs no quoting. */
-struct command {
-    char text[3 * HF_NAME_MAX];
-};
-
-__attribute__((format(printf, 1, 2))) static struct command command_of(const char *format, ...)
+struct needs_command needs_command(const char *format, ...)
 {
-    struct command command;
+    struct needs_command command;
     va_list args;
 
     va_start(args, format);
@@ -89,7 +74,7 @@ __attribute__((format(printf, 1, 2))) static struct command command_of(const cha
 
 /* ---- the group ---- */
 
-static void need_quorum(const struct walk *w, const struct about *group)
+static void need_quorum(const struct needs_walk *w, const struct needs_about *group)
 {
     const struct ctl_shell *shell = w->shell;
     const struct engine *e = shell->engine;
@@ -100,27 +85,28 @@ static void need_quorum(const struct walk *w, const struct about *group)
     case CTL_PHASE_APART:
         if (!shell->link.is_connected) /* need_local() tells the cause */
             return;
-        need(w, ERROR, group, "systemctl status corosync",
-             "this node is not in the group, nothing can be decided here%s%s", dots, why);
+        needs_add(w, NEEDS_ERROR, group, "systemctl status corosync",
+                  "this node is not in the group, nothing can be decided here%s%s", dots, why);
         return;
     case CTL_PHASE_FROZEN:
         if (e != NULL)
-            need(w, ERROR, group, "holdfast nodes",
-                 "not quorate: %u of %u nodes greet each other here, everything is frozen%s%s",
-                 hf_nodes_count(shell->participants), engine_group(e).group->nodes_count, dots,
-                 why);
+            needs_add(w, NEEDS_ERROR, group, "holdfast nodes",
+                      "not quorate: %u of %u nodes greet each other here, everything is frozen%s%s",
+                      hf_nodes_count(shell->participants), engine_group(e).group->nodes_count, dots,
+                      why);
         else
-            need(w, ERROR, group, "holdfast nodes", "not quorate, everything is frozen%s%s", dots,
-                 why);
+            needs_add(w, NEEDS_ERROR, group, "holdfast nodes",
+                      "not quorate, everything is frozen%s%s", dots, why);
         return;
     case CTL_PHASE_STOPPED:
-        need(w, ERROR, group, "journalctl -u holdfastd",
-             "this node's daemon has stopped taking part%s%s", dots, why);
+        needs_add(w, NEEDS_ERROR, group, "journalctl -u holdfastd",
+                  "this node's daemon has stopped taking part%s%s", dots, why);
         return;
     case CTL_PHASE_GREETING:
     case CTL_PHASE_COPYING:
-        need(w, WARNING, group, "holdfast status", "the members are agreeing on the state (%s)%s%s",
-             ctl_phase_name(shell->phase), dots, why);
+        needs_add(w, NEEDS_WARNING, group, "holdfast status",
+                  "the members are agreeing on the state (%s)%s%s", ctl_phase_name(shell->phase),
+                  dots, why);
         return;
     case CTL_PHASE_SYNCED:
     case CTL_PHASES:
@@ -128,34 +114,36 @@ static void need_quorum(const struct walk *w, const struct about *group)
     }
 }
 
-static void need_group(const struct walk *w)
+static void need_group(const struct needs_walk *w)
 {
     const struct ctl_shell *shell = w->shell;
-    struct about group = {HF_SUBJECT_GROUP, 0, shell->group, shell->phase_since};
-    struct about timeless = {HF_SUBJECT_GROUP, 0, shell->group, {0}};
+    struct needs_about group = {HF_SUBJECT_GROUP, 0, shell->group, shell->phase_since, false, 0};
+    struct needs_about timeless = {HF_SUBJECT_GROUP, 0, shell->group, {0}, false, 0};
 
     need_quorum(w, &group);
     if (shell->engine != NULL && !engine_group(shell->engine).is_armed)
-        need(w, WARNING, &timeless, "holdfast arm",
-             "disarmed: nothing is fenced and no VM is restarted after a failure");
+        needs_add(w, NEEDS_WARNING, &timeless, "holdfast arm",
+                  "disarmed: nothing is fenced and no VM is restarted after a failure");
     if (shell->engine != NULL && engine_group(shell->engine).in_storm)
-        need(w, ERROR, &timeless, "holdfast arm",
-             "fencing storm: %u nodes were fenced in a short time; nothing more is fenced until a "
-             "person has looked and arms again",
-             engine_group(shell->engine).storm_count);
+        needs_add(
+            w, NEEDS_ERROR, &timeless, "holdfast arm",
+            "fencing storm: %u nodes were fenced in a short time; nothing more is fenced until a "
+            "person has looked and arms again",
+            engine_group(shell->engine).storm_count);
     if (shell->ghosts > 0)
-        need(w, WARNING, &timeless, "corosync-cpgtool",
-             "%u member%s of the process group %s outside the totem ring and not counted",
-             shell->ghosts, shell->ghosts == 1 ? "" : "s", shell->ghosts == 1 ? "is" : "are");
+        needs_add(w, NEEDS_WARNING, &timeless, "corosync-cpgtool",
+                  "%u member%s of the process group %s outside the totem ring and not counted",
+                  shell->ghosts, shell->ghosts == 1 ? "" : "s", shell->ghosts == 1 ? "is" : "are");
 }
 
 /* ---- nodes ---- */
 
-static void need_proof(const struct walk *w, const struct about *about,
+static void need_proof(const struct needs_walk *w, const struct needs_about *about,
                        const struct hf_node_def *def, const struct hf_node_view *node)
 {
-    struct command confirm = command_of("holdfast fence confirm %s --reason TEXT", def->name);
-    struct command why = command_of("holdfast why %s", def->name);
+    struct needs_command confirm =
+        needs_command("holdfast fence confirm %s --reason TEXT", def->name);
+    struct needs_command why = needs_command("holdfast why %s", def->name);
     const struct hf_group *group = engine_group(w->shell->engine).group;
     const char *actor = node->fence_actor.ix < group->nodes_count
                             ? group->nodes[node->fence_actor.ix].name
@@ -166,41 +154,42 @@ static void need_proof(const struct walk *w, const struct about *about,
         (void)snprintf(beside, sizeof beside, "; its watchdog proves it %.1f s after the loss",
                        (double)node->safe_ms / 1000.0);
     if (node->fence_attempts > 0)
-        need(w, ERROR, about, node->safe_time_runs ? why.text : confirm.text,
-             "%s: %u fencing attempt%s failed, now level %u by %s%s",
-             node->safe_time_runs ? "not proved dead yet" : "cannot be proved dead",
-             node->fence_attempts, node->fence_attempts == 1 ? "" : "s", node->fence_level + 1u,
-             actor, beside);
+        needs_add(w, NEEDS_ERROR, about, node->safe_time_runs ? why.text : confirm.text,
+                  "%s: %u fencing attempt%s failed, now level %u by %s%s",
+                  node->safe_time_runs ? "not proved dead yet" : "cannot be proved dead",
+                  node->fence_attempts, node->fence_attempts == 1 ? "" : "s",
+                  node->fence_level + 1u, actor, beside);
     else if (node->state == HF_NODE_FENCING)
-        need(w, ERROR, about, why.text, "being fenced: level %u by %s%s", node->fence_level + 1u,
-             actor, beside);
+        needs_add(w, NEEDS_ERROR, about, why.text, "being fenced: level %u by %s%s",
+                  node->fence_level + 1u, actor, beside);
     else if (!node->can_be_fenced)
-        need(w, ERROR, about, confirm.text,
-             "lost, and nothing can prove it dead: make sure that it is off, then confirm it");
+        needs_add(w, NEEDS_ERROR, about, confirm.text,
+                  "lost, and nothing can prove it dead: make sure that it is off, then confirm it");
     else
-        need(w, ERROR, about, why.text, "lost: %s%s", hf_reason_text(node->why), beside);
+        needs_add(w, NEEDS_ERROR, about, why.text, "lost: %s%s", hf_reason_text(node->why), beside);
 }
 
-static void need_node_state(const struct walk *w, const struct about *about,
+static void need_node_state(const struct needs_walk *w, const struct needs_about *about,
                             const struct hf_node_def *def, const struct hf_node_view *node)
 {
-    struct command why = command_of("holdfast why %s", def->name);
+    struct needs_command why = needs_command("holdfast why %s", def->name);
 
     switch (node->state) {
     case HF_NODE_ABSENT:
         if (node->has_left) /* with notice */
             return;
-        need(w, WARNING, about, "systemctl status corosync holdfastd",
-             "configured, but has not joined yet: start it");
+        needs_add(w, NEEDS_WARNING, about, "systemctl status corosync holdfastd",
+                  "configured, but has not joined yet: start it");
         return;
     case HF_NODE_JOINING:
-        need(w, WARNING, about, why.text, "joining: has not yet told which VMs run there");
+        needs_add(w, NEEDS_WARNING, about, why.text,
+                  "joining: has not yet told which VMs run there");
         return;
     case HF_NODE_SILENT:
         if (node->is_held) /* need_hold() tells */
             return;
-        need(w, ERROR, about, why.text, "silent: %s; it is lost when the grace time is over",
-             hf_reason_text(node->why));
+        needs_add(w, NEEDS_ERROR, about, why.text,
+                  "silent: %s; it is lost when the grace time is over", hf_reason_text(node->why));
         return;
     case HF_NODE_LOST:
     case HF_NODE_FENCING:
@@ -209,8 +198,8 @@ static void need_node_state(const struct walk *w, const struct about *about,
     case HF_NODE_DEAD:
         if (node->has_left)
             return;
-        need(w, ERROR, about, why.text, "dead (%s): repair it and power it on",
-             hf_proof_name(node->proof));
+        needs_add(w, NEEDS_ERROR, about, why.text, "dead (%s): repair it and power it on",
+                  hf_proof_name(node->proof));
         return;
     case HF_NODE_MEMBER:
     case HF_NODE_STATES:
@@ -238,10 +227,10 @@ static void level_text(const struct ctl_shell *shell, hf_node node, uint8_t leve
     }
 }
 
-static void need_paths(const struct walk *w, const struct about *timeless, hf_node ix,
+static void need_paths(const struct needs_walk *w, const struct needs_about *timeless, hf_node ix,
                        const struct hf_node_def *def, const struct hf_node_view *node)
 {
-    struct command test = command_of("holdfast fence test %s", def->name);
+    struct needs_command test = needs_command("holdfast fence test %s", def->name);
     char level[160];
 
     for (uint8_t i = 0; i < def->fence_levels && i < HF_FENCE_LEVELS_MAX; i++) {
@@ -254,16 +243,17 @@ static void need_paths(const struct walk *w, const struct about *timeless, hf_no
             continue;
         level_text(w->shell, ix, i, level, sizeof level);
         if (path == HF_PATH_WRONG_HOST)
-            need(w, ERROR, timeless, test.text, "fence %s would switch off another host%s%s", level,
-                 dots, said);
+            needs_add(w, NEEDS_ERROR, timeless, test.text,
+                      "fence %s would switch off another host%s%s", level, dots, said);
         else
-            need(w, node->can_be_fenced ? WARNING : ERROR, timeless, test.text,
-                 "fence %s would not work now: %s%s%s", level, hf_path_name(path), dots, said);
+            needs_add(w, node->can_be_fenced ? NEEDS_WARNING : NEEDS_ERROR, timeless, test.text,
+                      "fence %s would not work now: %s%s%s", level, hf_path_name(path), dots, said);
     }
 }
 
-static void need_watchdog(const struct walk *w, const struct about *timeless, hf_node ix,
-                          const struct hf_node_def *def, const struct hf_node_view *node)
+static void need_watchdog(const struct needs_walk *w, const struct needs_about *timeless,
+                          hf_node ix, const struct hf_node_def *def,
+                          const struct hf_node_view *node)
 {
     bool is_wanted = engine_wants_watchdog(w->shell->engine, ix);
     bool is_own = strcmp(def->name, w->shell->node) == 0 && w->shell->watchdog_why != NULL;
@@ -287,14 +277,15 @@ static void need_watchdog(const struct walk *w, const struct about *timeless, hf
     }
     if (!def->has_watchdog || (!is_wanted && !is_faulty))
         return;
-    need(w, node->can_be_fenced ? WARNING : ERROR, timeless, "systemctl status holdfast-feeder",
-         "its watchdog is %s%s, so time would not prove its death%s%s",
-         hf_watchdog_name(node->watchdog.state), is_wanted ? " though VMs may be there" : "",
-         why[0] != '\0' ? ": " : "", why);
+    needs_add(w, node->can_be_fenced ? NEEDS_WARNING : NEEDS_ERROR, timeless,
+              "systemctl status holdfast-feeder",
+              "its watchdog is %s%s, so time would not prove its death%s%s",
+              hf_watchdog_name(node->watchdog.state), is_wanted ? " though VMs may be there" : "",
+              why[0] != '\0' ? ": " : "", why);
 }
 
 /* Away with notice: all is well until shortly before the end of that time. */
-static void need_hold(const struct walk *w, const struct about *about,
+static void need_hold(const struct needs_walk *w, const struct needs_about *about,
                       const struct hf_node_def *def, const struct hf_node_view *node)
 {
     enum { SOON_MS = 30000 };
@@ -304,65 +295,67 @@ static void need_hold(const struct walk *w, const struct about *about,
     if (!node->is_held || node->is_present)
         return;
     if (!is_known)
-        need(w, WARNING, about, "systemctl status holdfastd corosync",
-             "away with notice, its VMs run on until the hold ends; then it counts as lost");
+        needs_add(w, NEEDS_WARNING, about, "systemctl status holdfastd corosync",
+                  "away with notice, its VMs run on until the hold ends; then it counts as lost");
     else if (left < SOON_MS)
-        need(w, ERROR, about, "systemctl status holdfastd corosync",
-             "away with notice, but the hold ends in %lld s: then it counts as lost",
-             (long long)(left > 0 ? left / 1000 : 0));
+        needs_add(w, NEEDS_ERROR, about, "systemctl status holdfastd corosync",
+                  "away with notice, but the hold ends in %lld s: then it counts as lost",
+                  (long long)(left > 0 ? left / 1000 : 0));
     else
-        need(w, WARNING, about, "systemctl status holdfastd corosync",
-             "away with notice, its VMs run on; for another %lld s, then it counts as lost",
-             (long long)(left / 1000));
+        needs_add(w, NEEDS_WARNING, about, "systemctl status holdfastd corosync",
+                  "away with notice, its VMs run on; for another %lld s, then it counts as lost",
+                  (long long)(left / 1000));
 }
 
 /* How it could be proved dead, and what keeps it from taking VMs. */
-static void need_node_proofs(const struct walk *w, const struct about *about,
-                             const struct about *timeless, hf_node ix,
+static void need_node_proofs(const struct needs_walk *w, const struct needs_about *about,
+                             const struct needs_about *timeless, hf_node ix,
                              const struct hf_node_def *def, const struct hf_node_view *node)
 {
-    struct command test = command_of("holdfast fence test %s", def->name);
-    struct command undrain = command_of("holdfast undrain %s", def->name);
+    struct needs_command test = needs_command("holdfast fence test %s", def->name);
+    struct needs_command undrain = needs_command("holdfast undrain %s", def->name);
 
     need_hold(w, about, def, node);
     if (node->has_left)
         return;
     if (!node->can_be_fenced && (node->state == HF_NODE_MEMBER || node->state == HF_NODE_SILENT))
-        need(w, ERROR, timeless, def->fence_levels > 0 ? test.text : "holdfast config show",
-             "cannot be fenced: if it is lost its VMs stay down until a person confirms that it is "
-             "off");
+        needs_add(
+            w, NEEDS_ERROR, timeless, def->fence_levels > 0 ? test.text : "holdfast config show",
+            "cannot be fenced: if it is lost its VMs stay down until a person confirms that it is "
+            "off");
     need_paths(w, timeless, ix, def, node);
     if (node->state == HF_NODE_MEMBER || node->state == HF_NODE_JOINING)
         need_watchdog(w, timeless, ix, def, node);
     if (node->is_passive)
-        need(w, WARNING, timeless, undrain.text,
-             "passive: it came back %u times in a short time and gets no VM until told",
-             node->returns);
+        needs_add(w, NEEDS_WARNING, timeless, undrain.text,
+                  "passive: it came back %u times in a short time and gets no VM until told",
+                  node->returns);
 }
 
-static void need_node(const struct walk *w, hf_node ix)
+static void need_node(const struct needs_walk *w, hf_node ix)
 {
     const struct engine *e = w->shell->engine;
     const struct hf_node_def *def = &engine_group(e).group->nodes[ix.ix];
     struct hf_node_view node = engine_node(e, ix);
-    struct about about = {HF_SUBJECT_NODE, ix.ix, def->name, {0}};
-    struct about timeless = {HF_SUBJECT_NODE, UINT16_MAX, def->name, {0}};
+    struct needs_about about = {HF_SUBJECT_NODE, ix.ix, def->name, {0}, false, 0};
+    struct needs_about timeless = {HF_SUBJECT_NODE, UINT16_MAX, def->name, {0}, false, 0};
 
     need_node_state(w, &about, def, &node);
     need_node_proofs(w, &about, &timeless, ix, def, &node);
     if (!node.is_present || (node.state != HF_NODE_MEMBER && node.state != HF_NODE_JOINING))
         return;
+    needs_nics(w, &timeless, ix, def, &node);
     if (strcmp(def->name, w->shell->node) == 0) /* need_local() knows more about ourselves */
         return;
     if (!node.vm_watch_known && node.state == HF_NODE_MEMBER)
-        need(w, ERROR, &timeless, "systemctl status holdfast-agent@vm libvirtd",
-             "its VM monitor does not answer: no VM is placed there, its VMs are left alone");
+        needs_add(w, NEEDS_ERROR, &timeless, "systemctl status holdfast-agent@vm libvirtd",
+                  "its VM monitor does not answer: no VM is placed there, its VMs are left alone");
     if (!node.link_fit)
-        need(w, ERROR, &timeless, "holdfast status",
-             "unfit link: corosync there is too old, unencrypted or counts other votes");
+        needs_add(w, NEEDS_ERROR, &timeless, "holdfast status",
+                  "unfit link: corosync there is too old, unencrypted or counts other votes");
     if (!node.config_same)
-        need(w, WARNING, &timeless, "holdfast config show",
-             "its cluster file is not the running configuration");
+        needs_add(w, NEEDS_WARNING, &timeless, "holdfast config show",
+                  "its cluster file is not the running configuration");
 }
 
 /* ---- VMs ---- */
@@ -398,41 +391,44 @@ static void possible_text(const struct engine *e, hf_nodes possible, char *out, 
     }
 }
 
-static void need_vm(const struct walk *w, hf_vm ix)
+static void need_vm(const struct needs_walk *w, hf_vm ix)
 {
     const struct engine *e = w->shell->engine;
     struct hf_vm_view vm = engine_vm(e, ix);
-    struct about about = {HF_SUBJECT_VM, ix.ix, vm.def->name, {0}};
-    struct command why = command_of("holdfast why %s", vm.def->name);
-    struct command start = command_of("holdfast vm start %s", vm.def->name);
+    struct needs_about about = {HF_SUBJECT_VM, ix.ix, vm.def->name, {0}, false, 0};
+    struct needs_command why = needs_command("holdfast why %s", vm.def->name);
+    struct needs_command start = needs_command("holdfast vm start %s", vm.def->name);
     char text[900];
 
     switch (vm.state) {
     case HF_VM_WAITING:
         possible_text(e, vm.possible, text, sizeof text);
-        need(w, ERROR, &about, why.text, "down: waits for proof that it does not run on %s", text);
+        needs_add(w, NEEDS_ERROR, &about, why.text,
+                  "down: waits for proof that it does not run on %s", text);
         return;
     case HF_VM_UNPLACEABLE:
         refusals(e, ix, text, sizeof text);
-        need(w, ERROR, &about, why.text, "down: no node can take it: %s", text);
+        needs_add(w, NEEDS_ERROR, &about, why.text, "down: no node can take it: %s", text);
         return;
     case HF_VM_FAILED:
-        need(w, ERROR, &about, start.text, "failed %u times and is given up: %s", vm.failures,
-             hf_reason_text(vm.why));
+        needs_add(w, NEEDS_ERROR, &about, start.text, "failed %u times and is given up: %s",
+                  vm.failures, hf_reason_text(vm.why));
         return;
     case HF_VM_HELD:
-        need(w, WARNING, &about, start.text, "held: %s, Holdfast keeps off until told",
-             hf_reason_text(vm.why));
+        needs_add(w, NEEDS_WARNING, &about, start.text, "held: %s, Holdfast keeps off until told",
+                  hf_reason_text(vm.why));
         return;
     case HF_VM_PLACING:
     case HF_VM_STARTING:
         if (vm.failures > 0)
-            need(w, WARNING, &about, why.text, "%s after %u failure%s: %s",
-                 hf_vm_state_name(vm.state), vm.failures, vm.failures == 1 ? "" : "s",
-                 hf_reason_text(vm.why));
+            needs_add(w, NEEDS_WARNING, &about, why.text, "%s after %u failure%s: %s",
+                      hf_vm_state_name(vm.state), vm.failures, vm.failures == 1 ? "" : "s",
+                      hf_reason_text(vm.why));
+        return;
+    case HF_VM_RUNNING:
+        needs_legs(w, &about, &vm);
         return;
     case HF_VM_STOPPED:
-    case HF_VM_RUNNING:
     case HF_VM_STOPPING:
     case HF_VM_STATES:
         return;
@@ -441,87 +437,88 @@ static void need_vm(const struct walk *w, hf_vm ix)
 
 /* ---- this node's own daemons ---- */
 
-static void need_link(const struct walk *w, const struct about *here)
+static void need_link(const struct needs_walk *w, const struct needs_about *here)
 {
     const struct ctl_link *link = &w->shell->link;
-    struct about about = *here;
+    struct needs_about about = *here;
 
     about.wall = link->since;
     if (!link->is_connected)
-        need(w, ERROR, &about, "systemctl status corosync",
-             "no connection to corosync, nothing can be decided here%s%s",
-             link->why[0] != '\0' ? ": " : "", link->why);
+        needs_add(w, NEEDS_ERROR, &about, "systemctl status corosync",
+                  "no connection to corosync, nothing can be decided here%s%s",
+                  link->why[0] != '\0' ? ": " : "", link->why);
     else if (!link->is_fit)
-        need(w, ERROR, here, "holdfast config check", "corosync link unfit%s%s",
-             link->why[0] != '\0' ? ": " : "", link->why);
+        needs_add(w, NEEDS_ERROR, here, "holdfast config check", "corosync link unfit%s%s",
+                  link->why[0] != '\0' ? ": " : "", link->why);
     for (unsigned i = 0; link->is_connected && i < link->notes_count && i < CTL_LINK_NOTES_MAX; i++)
-        need(w, link->notes[i].is_error ? ERROR : WARNING, here, "holdfast config check", "%s",
-             link->notes[i].text);
+        needs_add(w, link->notes[i].is_error ? NEEDS_ERROR : NEEDS_WARNING, here,
+                  "holdfast config check", "%s", link->notes[i].text);
 }
 
-static struct command unit_of(unsigned kind)
+static struct needs_command unit_of(unsigned kind)
 {
     switch ((enum hf_agent_kind)kind) {
     case HF_AGENT_FENCE:
-        return command_of("holdfast-fencer");
+        return needs_command("holdfast-fencer");
     case HF_AGENT_FEEDER:
-        return command_of("holdfast-feeder");
+        return needs_command("holdfast-feeder");
     case HF_AGENT_NIC:
-        return command_of("holdfast-nicbond");
+        return needs_command("holdfast-nicbond");
     case HF_AGENT_HOST:
     case HF_AGENT_VM:
     case HF_AGENT_KINDS:
         break;
     }
-    return command_of("holdfast-agent@%s", ctl_agent_name((enum hf_agent_kind)kind));
+    return needs_command("holdfast-agent@%s", ctl_agent_name((enum hf_agent_kind)kind));
 }
 
-static void need_agents(const struct walk *w, const struct about *here)
+static void need_agents(const struct needs_walk *w, const struct needs_about *here)
 {
     for (unsigned kind = 1; kind < HF_AGENT_KINDS; kind++) {
         const struct ctl_agent *agent = &w->shell->agent[kind];
         const char *name = ctl_agent_name((enum hf_agent_kind)kind);
-        struct command status = command_of("systemctl status %s", unit_of(kind).text);
-        struct about about = *here;
+        struct needs_command status = needs_command("systemctl status %s", unit_of(kind).text);
+        struct needs_about about = *here;
 
         about.wall = agent->since;
         if (!agent->is_expected || (agent->is_connected && agent->is_fresh))
             continue;
-        need(w, ERROR, &about, status.text, "%s agent %s%s%s", name,
-             agent->is_connected ? "stale" : "not connected", agent->why[0] != '\0' ? ": " : "",
-             agent->why);
+        needs_add(w, NEEDS_ERROR, &about, status.text, "%s agent %s%s%s", name,
+                  agent->is_connected ? "stale" : "not connected",
+                  agent->why[0] != '\0' ? ": " : "", agent->why);
     }
 }
 
-static void need_local(const struct walk *w)
+static void need_local(const struct needs_walk *w)
 {
     const struct ctl_shell *shell = w->shell;
-    struct about here = {HF_SUBJECT_NODE, UINT16_MAX, shell->node, {0}};
-    struct about journal = {HF_SUBJECT_NODE, UINT16_MAX, shell->node, shell->journal_since};
+    struct needs_about here = {HF_SUBJECT_NODE, UINT16_MAX, shell->node, {0}, false, 0};
+    struct needs_about journal = {HF_SUBJECT_NODE,      UINT16_MAX, shell->node,
+                                  shell->journal_since, false,      0};
 
     need_link(w, &here);
     need_agents(w, &here);
     if (shell->journal_broken)
-        need(w, ERROR, &journal, "df /var/lib/holdfast",
-             "journal broken, %llu records lost (decisions go on)%s%s",
-             (unsigned long long)shell->journal_lost, shell->journal_why[0] != '\0' ? ": " : "",
-             shell->journal_why);
+        needs_add(w, NEEDS_ERROR, &journal, "df /var/lib/holdfast",
+                  "journal broken, %llu records lost (decisions go on)%s%s",
+                  (unsigned long long)shell->journal_lost,
+                  shell->journal_why[0] != '\0' ? ": " : "", shell->journal_why);
     if (shell->file_bad)
-        need(w, WARNING, &here, "holdfast config check /etc/holdfast/holdfast.conf",
-             "its cluster file cannot be used: %s", shell->file_why);
+        needs_add(w, NEEDS_WARNING, &here, "holdfast config check /etc/holdfast/holdfast.conf",
+                  "its cluster file cannot be used: %s", shell->file_why);
     else if (shell->file_differs)
-        need(w, WARNING, &here, "holdfast config show --file",
-             "its cluster file is not the running configuration%s%s",
-             shell->file_why[0] != '\0' ? ": " : "", shell->file_why);
+        needs_add(w, NEEDS_WARNING, &here, "holdfast config show --file",
+                  "its cluster file is not the running configuration%s%s",
+                  shell->file_why[0] != '\0' ? ": " : "", shell->file_why);
 }
 
 void needs_put(struct hf_json *j, const struct ctl_shell *shell, const struct history *h,
-               enum hf_subject subject, const char *name)
+               const struct needs_filter *only)
 {
     hf_json_array(j, "needs");
-    for (int severity = 0; severity < SEVERITIES; severity++) {
+    for (int severity = 0; severity < NEEDS_SEVERITIES; severity++) {
         const struct engine *e = shell->engine;
-        struct walk w = {j, shell, h, (enum severity)severity, subject, name};
+        struct needs_walk w = {j, shell, h, (enum needs_severity)severity, only};
 
         need_group(&w);
         for (uint8_t i = 0; e != NULL && i < engine_group(e).group->nodes_count; i++)

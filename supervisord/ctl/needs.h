@@ -6,9 +6,17 @@
 
 #include "supervisord/ctl/picture.h"
 
+/* Only what is about this node or VM, or about the node's NIC in this fabric. */
+struct needs_filter {
+    enum hf_subject subject;
+    const char *name;
+    bool is_nic;
+    hf_fabric fabric;
+};
+
 /* Write "needs": [...], errors (something is down or could not be recovered) before warnings
- * (degraded). name NULL: all of it; else only what is about that node or VM. */
+ * (degraded). only NULL: all of it. */
 void needs_put(struct hf_json *j, const struct ctl_shell *shell, const struct history *h,
-               enum hf_subject subject, const char *name);
+               const struct needs_filter *only);
 
 #endif

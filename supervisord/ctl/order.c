@@ -1,7 +1,7 @@
 #include "supervisord/ctl/order.h"
 
 #include "supervisord/base/str.h"
-#include "supervisord/ctl/nics.h"
+#include "supervisord/ctl/fabric.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -93,7 +93,7 @@ static enum hf_ctl_status check_legs(const struct engine *e, hf_legs legs, struc
     if ((legs & ~there) == 0)
         return HF_CTL_OK;
     (void)hf_err_set(err, HF_EINVAL, "no node has a NIC in fabric %s: its cluster file names none",
-                     nics_fabric_name((hf_fabric)__builtin_ctz(legs & ~there)));
+                     fabric_name((hf_fabric)__builtin_ctz(legs & ~there)));
     return HF_CTL_REFUSED;
 }
 

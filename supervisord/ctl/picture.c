@@ -1,6 +1,7 @@
 #include "supervisord/ctl/picture.h"
 
 #include "supervisord/base/str.h"
+#include "supervisord/ctl/fabric.h"
 #include "supervisord/ctl/needs.h"
 #include "supervisord/model/names.h"
 
@@ -396,6 +397,7 @@ static void put_node_entry(struct hf_json *j, const char *key, const struct ctl_
     hf_json_u64(j, "fence_levels", def->fence_levels);
     put_fencing(j, e, &node);
     put_proofs(j, shell, h, ix, &node);
+    fabric_put_node(j, shell, ix);
     if (shell->heard[ix.ix].ns != 0)
         hf_json_i64(j, "heard_ms", hf_time_since_ms(shell->now, shell->heard[ix.ix]));
     else
@@ -461,6 +463,7 @@ static void put_vm_entry(struct hf_json *j, const char *key, const struct ctl_sh
     hf_json_u64(j, "start_no", vm.start_no);
     hf_json_u64(j, "failures", vm.failures);
     put_vm_def(j, e, vm.def);
+    fabric_put_vm(j, shell, &vm);
     if (vm.state == HF_VM_UNPLACEABLE)
         put_placement(j, e, ix);
     hf_json_end_object(j);
@@ -493,9 +496,21 @@ void picture_status(const struct ctl_shell *shell, const struct history *h, stru
     put_group(j, shell);
     put_daemon(j, shell, h);
     put_everything(j, shell, h);
-    needs_put(j, shell, h, HF_SUBJECT_GROUP, NULL);
+    fabric_put_flips(j, h);
+    needs_put(j, shell, h, NULL);
     hf_json_end_object(j);
 }
+
+/* ---- why ---- */
+
+/* What a trail is about. */
+struct trail {
+    enum hf_subject subject;
+    const char *name;
+    uint64_t incident; /* 0 = none */
+    bool is_nic;       /* of the node: only of its NIC in this fabric */
+    hf_fabric fabric;
+};
 
 /* The incident that the subject is in, or was in last. */
 static uint64_t last_incident(const struct history *h, enum hf_subject subject, const char *name)
@@ -511,23 +526,34 @@ static uint64_t last_incident(const struct history *h, enum hf_subject subject, 
     return 0;
 }
 
-/* Its own records; of its last incident also what happened to nodes (for a VM: why it had to move;
- * for a node: which VMs it took down). */
-static bool belongs(const struct history_record *record, enum hf_subject subject, const char *name,
-                    uint64_t incident)
+/* What the node said of it, and flips of its VMs from or to it. */
+static bool is_of_nic(const struct history_record *record, const struct trail *trail)
 {
-    if (record->subject == subject && strcmp(record->name, name) == 0)
-        return true;
-    if (incident == 0 || record->incident != incident)
-        return false;
-    return subject == HF_SUBJECT_NODE ? record->subject == HF_SUBJECT_VM
-                                      : record->subject == HF_SUBJECT_NODE;
+    bool is_verdict = record->why >= HF_WHY_PF_UNKNOWN && record->why <= HF_WHY_PF_ABSENT;
+
+    if (record->kind == HISTORY_FLIP)
+        return strcmp(record->node, trail->name) == 0 &&
+               (record->flip.from == trail->fabric || record->flip.to == trail->fabric);
+    return record->kind == HISTORY_CHANGE && record->subject == HF_SUBJECT_NODE && is_verdict &&
+           strcmp(record->name, trail->name) == 0 && record->detail / 100 == trail->fabric;
 }
 
-static void put_trail(struct hf_json *j, const struct history *h, enum hf_subject subject,
-                      const char *name)
+/* Its own records; of its last incident also what happened to nodes (for a VM: why it had to move;
+ * for a node: which VMs it took down). */
+static bool belongs(const struct history_record *record, const struct trail *trail)
 {
-    uint64_t incident = last_incident(h, subject, name);
+    if (trail->is_nic)
+        return is_of_nic(record, trail);
+    if (record->subject == trail->subject && strcmp(record->name, trail->name) == 0)
+        return true;
+    if (trail->incident == 0 || record->incident != trail->incident)
+        return false;
+    return trail->subject == HF_SUBJECT_NODE ? record->subject == HF_SUBJECT_VM
+                                             : record->subject == HF_SUBJECT_NODE;
+}
+
+static void put_trail(struct hf_json *j, const struct history *h, const struct trail *of)
+{
     uint64_t trail[PICTURE_TRAIL_MAX];
     unsigned count = 0;
 
@@ -536,11 +562,11 @@ static void put_trail(struct hf_json *j, const struct history *h, enum hf_subjec
 
         if (record == NULL)
             break;
-        if (belongs(record, subject, name, incident))
+        if (belongs(record, of))
             trail[count++] = seq;
     }
-    if (incident != 0)
-        hf_json_u64(j, "incident", incident);
+    if (of->incident != 0)
+        hf_json_u64(j, "incident", of->incident);
     else
         hf_json_null(j, "incident");
     hf_json_array(j, "trail");
@@ -557,27 +583,74 @@ static void put_why_head(struct hf_json *j, const struct ctl_shell *shell, const
     hf_json_str(j, "subject", subject);
 }
 
-bool picture_why(const struct ctl_shell *shell, const struct history *h, const char *node,
-                 const char *vm, struct hf_json *j)
+static void put_why_node(struct hf_json *j, const struct ctl_shell *shell, const struct history *h,
+                         hf_node node)
+{
+    const char *name = node_name(shell->engine, node);
+    struct trail trail = {.subject = HF_SUBJECT_NODE,
+                          .name = name,
+                          .incident = last_incident(h, HF_SUBJECT_NODE, name)};
+
+    put_why_head(j, shell, "node");
+    put_node_entry(j, "entry", shell, h, node);
+    put_trail(j, h, &trail);
+    needs_put(j, shell, h, &(struct needs_filter){.subject = HF_SUBJECT_NODE, .name = name});
+    hf_json_end_object(j);
+}
+
+static void put_why_vm(struct hf_json *j, const struct ctl_shell *shell, const struct history *h,
+                       hf_vm vm)
+{
+    const char *name = engine_vm(shell->engine, vm).def->name;
+    struct trail trail = {
+        .subject = HF_SUBJECT_VM, .name = name, .incident = last_incident(h, HF_SUBJECT_VM, name)};
+
+    put_why_head(j, shell, "vm");
+    put_vm_entry(j, "entry", shell, h, vm);
+    put_trail(j, h, &trail);
+    put_placement(j, shell->engine, vm);
+    needs_put(j, shell, h, &(struct needs_filter){.subject = HF_SUBJECT_VM, .name = name});
+    hf_json_end_object(j);
+}
+
+static void put_why_nic(struct hf_json *j, const struct ctl_shell *shell, const struct history *h,
+                        hf_node node, hf_fabric fabric)
+{
+    const char *name = node_name(shell->engine, node);
+    struct trail trail = {
+        .subject = HF_SUBJECT_NODE, .name = name, .is_nic = true, .fabric = fabric};
+
+    put_why_head(j, shell, "nic");
+    hf_json_str(j, "node", name);
+    fabric_put_pf(j, "entry", shell, node, fabric);
+    put_trail(j, h, &trail);
+    needs_put(j, shell, h,
+              &(struct needs_filter){
+                  .subject = HF_SUBJECT_NODE, .name = name, .is_nic = true, .fabric = fabric});
+    hf_json_end_object(j);
+}
+
+bool picture_why(const struct ctl_shell *shell, const struct history *h,
+                 const struct hf_ctl_request *request, struct hf_json *j)
 {
     const struct engine *e = shell->engine;
-    hf_node node_ix = e != NULL && node[0] != '\0' ? engine_node_by_name(e, node) : HF_NO_NODE;
-    hf_vm vm_ix = e != NULL && vm[0] != '\0' ? engine_vm_by_name(e, vm) : HF_NO_VM;
+    bool has_node = request->node[0] != '\0', has_vm = request->vm[0] != '\0';
+    hf_node node = e != NULL && has_node ? engine_node_by_name(e, request->node) : HF_NO_NODE;
+    hf_vm vm = e != NULL && has_vm ? engine_vm_by_name(e, request->vm) : HF_NO_VM;
+    hf_fabric fabric = request->fabric;
 
-    if (hf_node_is(node_ix)) {
-        put_why_head(j, shell, "node");
-        put_node_entry(j, "entry", shell, h, node_ix);
-        put_trail(j, h, HF_SUBJECT_NODE, node);
-        needs_put(j, shell, h, HF_SUBJECT_NODE, node);
-    } else if (vm_ix.ix < HF_VMS_MAX) {
-        put_why_head(j, shell, "vm");
-        put_vm_entry(j, "entry", shell, h, vm_ix);
-        put_trail(j, h, HF_SUBJECT_VM, vm);
-        put_placement(j, e, vm_ix);
-        needs_put(j, shell, h, HF_SUBJECT_VM, vm);
-    } else {
+    if (request->is_nic && hf_node_is(node) &&
+        (engine_group(e).group->nodes[node.ix].fabrics >> fabric & 1) != 0)
+        put_why_nic(j, shell, h, node, fabric);
+    else if (request->is_nic)
         return false;
-    }
-    hf_json_end_object(j);
+    else if (hf_node_is(node))
+        put_why_node(j, shell, h, node);
+    else if (hf_vm_is(vm))
+        put_why_vm(j, shell, h, vm);
+    else if (e != NULL && has_node && fabric_find(shell, request->node, &node, &fabric))
+        put_why_nic(j, shell, h, node, fabric);
+    else
+        return false;
     return true;
 }

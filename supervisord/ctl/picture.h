@@ -15,6 +15,7 @@
 #include "supervisord/config/config.h"
 #include "supervisord/engine/engine.h"
 #include "supervisord/report/history.h"
+#include "supervisord/wire/ctl.h"
 #include "supervisord/wire/report.h"
 
 /* A picture of 8 nodes and 256 VMs with long names stays below it (tested); the server's scratch.
@@ -126,12 +127,13 @@ const char *ctl_agent_name(enum hf_agent_kind kind);
 
 /* The whole document of HF_CTL_STATUS. j->full: it did not fit. */
 void picture_status(const struct ctl_shell *shell, const struct history *h, struct hf_json *j);
-/* The document of HF_CTL_WHY about a node or VM of the engine: its entry of the status document,
- * its trail (at most PICTURE_TRAIL_MAX records, oldest first) and, for a VM, the placement rules
- * now. False, and nothing written: there is no such subject. */
+/* The document of HF_CTL_WHY about a node, VM or NIC: its entry of the status document, its trail
+ * (at most PICTURE_TRAIL_MAX records, oldest first) and, for a VM, the placement rules now. A name
+ * that is no node's and no VM's may be a PF's. False, and nothing written: there is no such
+ * subject. */
 enum { PICTURE_TRAIL_MAX = 64 };
-bool picture_why(const struct ctl_shell *shell, const struct history *h, const char *node,
-                 const char *vm, struct hf_json *j);
+bool picture_why(const struct ctl_shell *shell, const struct history *h,
+                 const struct hf_ctl_request *request, struct hf_json *j);
 /* How long a node's announced absence may still last. False: it began before this daemon's time. */
 bool picture_hold_left(const struct ctl_shell *shell, const struct history *h, const char *name,
                        const struct hf_node_view *node, int64_t *left_ms);

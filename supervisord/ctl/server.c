@@ -4,7 +4,7 @@
 #include "supervisord/base/log.h"
 #include "supervisord/base/str.h"
 #include "supervisord/ctl/audit.h"
-#include "supervisord/ctl/nics.h"
+#include "supervisord/ctl/fabric.h"
 #include "supervisord/ctl/order.h"
 #include "supervisord/ctl/role.h"
 #include "supervisord/model/names.h"
@@ -315,7 +315,7 @@ static void answer_picture(struct ctl_server *s, struct client *c,
     s->ports.look(s->ports.user, &shell);
     j = hf_json_on(text, PICTURE_BYTES_MAX);
     if (request->verb == HF_CTL_WHY)
-        is_found = picture_why(&shell, s->history, request->node, request->vm, &j);
+        is_found = picture_why(&shell, s->history, request, &j);
     else
         picture_status(&shell, s->history, &j);
     if (is_found && hf_json_complete(&j)) {
@@ -331,8 +331,8 @@ static void answer_picture(struct ctl_server *s, struct client *c,
         answer_error(s, c, HF_CTL_NOT_QUORATE, "this node has no state yet", "holdfast status",
                      now);
     else
-        answer_error(s, c, HF_CTL_REFUSED, "there is no such node or VM",
-                     "holdfast nodes; holdfast vms", now);
+        answer_error(s, c, HF_CTL_REFUSED, "there is no such node, VM or NIC",
+                     "holdfast nodes; holdfast vms; holdfast nics", now);
 }
 
 static void answer_config(struct ctl_server *s, struct client *c, hf_time now)
@@ -649,7 +649,7 @@ void ctl_server_tested(struct ctl_server *s, uint64_t cookie, const struct hf_re
 
 /* ---- failback: a person brings a VM's traffic onto a leg ---- */
 
-/* Of the engine's view: where the VM runs. nicbond knows the rest and refuses what cannot be. */
+/* The VM must run; nicbond where it does knows the rest, and refuses what cannot be. */
 static enum hf_ctl_status failback_find(const struct ctl_shell *shell,
                                         const struct hf_ctl_request *request, hf_vm_uid *uid,
                                         struct hf_err *err)
@@ -661,16 +661,10 @@ static enum hf_ctl_status failback_find(const struct ctl_shell *shell,
     if (status != HF_CTL_OK)
         return status;
     vm = engine_vm(e, engine_vm_by_uid(e, *uid));
-    if (vm.state != HF_VM_RUNNING)
-        (void)hf_err_set(err, HF_EINVAL, "%s is %s: it has no traffic to move", request->vm,
-                         hf_vm_state_name(vm.state));
-    else if (!hf_node_same(vm.home, engine_node_by_name(e, shell->node)))
-        (void)hf_err_set(err, HF_EINVAL,
-                         "%s runs on %s: ask there, only that node moves its "
-                         "traffic",
-                         request->vm, engine_group(e).group->nodes[vm.home.ix].name);
-    else
+    if (vm.state == HF_VM_RUNNING)
         return HF_CTL_OK;
+    (void)hf_err_set(err, HF_EINVAL, "%s is %s: it has no traffic to move", request->vm,
+                     hf_vm_state_name(vm.state));
     return HF_CTL_REFUSED;
 }
 
@@ -725,7 +719,7 @@ void ctl_server_flipped(struct ctl_server *s, uint64_t cookie, const struct hf_f
     text = answer_begin(s, c, &j);
     if (text == NULL)
         return;
-    nics_put_flip(&j, "flip", flip, NULL);
+    fabric_put_flip(&j, "flip", flip);
     answer_end(s, c, HF_CTL_OK, text, &j, now);
 }
 

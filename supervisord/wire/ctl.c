@@ -42,6 +42,8 @@ size_t ctl_encode(const struct hf_ctl_request *request, uint8_t out[HF_CTL_REQUE
         hf_put_u8(&w, request->level);
     if (request->verb == HF_CTL_FAILBACK)
         hf_put_u8(&w, request->fabric);
+    if (request->verb == HF_CTL_WHY)
+        hf_put_u8(&w, request->is_nic ? (uint8_t)(request->fabric + 1) : 0);
     if (request->verb == HF_CTL_ORDER) {
         hf_put_u8(&w, (uint8_t)request->order.type);
         hf_put_u32(&w, request->order.ms);
@@ -87,6 +89,15 @@ static void get_order(struct hf_reader *r, struct hf_ctl_request *request)
         get_def(r, request);
 }
 
+/* One byte: 0 = no NIC, else the fabric from 1. */
+static void get_why(struct hf_reader *r, struct hf_ctl_request *request)
+{
+    uint8_t fabric = hf_get_enum(r, HF_FABRICS_MAX + 1);
+
+    request->is_nic = fabric > 0;
+    request->fabric = request->is_nic ? (hf_fabric)(fabric - 1) : 0;
+}
+
 enum hf_code ctl_decode(const uint8_t *bytes, size_t len, struct hf_ctl_request *request,
                         struct hf_err *err)
 {
@@ -111,6 +122,8 @@ enum hf_code ctl_decode(const uint8_t *bytes, size_t len, struct hf_ctl_request 
     }
     if (request->verb == HF_CTL_FAILBACK)
         request->fabric = hf_get_enum(&r, HF_FABRICS_MAX);
+    if (request->verb == HF_CTL_WHY)
+        get_why(&r, request);
     if (request->verb == HF_CTL_ORDER)
         get_order(&r, request);
     if (!hf_reader_ended(&r))

@@ -14,9 +14,9 @@ enum { HF_CTL_VERSION = 2, HF_CTL_REQUEST_MAX = 2048, HF_CTL_HEADER = 3 };
 enum hf_ctl_verb {
     HF_CTL_STATUS = 1, /* the whole picture: group, nodes, vms, needs; every view is cut from it */
     HF_CTL_EVENTS,     /* history from `after`, then, with follow, whatever comes */
-    HF_CTL_WHY,        /* node or vm: state, trail, placement rules */
-    HF_CTL_CONFIG,     /* the running configuration's canonical text, as {"text": ...} */
-    HF_CTL_ORDER,      /* u.order as in the engine's event; answered when it is applied */
+    HF_CTL_WHY,    /* node, vm, or a node's NIC (is_nic, fabric): state, trail, placement rules */
+    HF_CTL_CONFIG, /* the running configuration's canonical text, as {"text": ...} */
+    HF_CTL_ORDER,  /* u.order as in the engine's event; answered when it is applied */
     HF_CTL_FENCE_TEST, /* node, level: try it without effect; answered when that has ended */
     HF_CTL_FAILBACK,   /* vm, fabric: its traffic onto that leg; answered when that has ended */
     HF_CTL_VERBS
@@ -39,8 +39,9 @@ struct hf_ctl_request {
     uint64_t after;                                  /* events: sequence number */
     bool follow;
     uint8_t level;    /* fence test: from 1 */
-    hf_fabric fabric; /* failback */
-    struct {          /* verb ORDER */
+    hf_fabric fabric; /* failback; why with is_nic */
+    bool is_nic;
+    struct { /* verb ORDER */
         enum hf_order_type type;
         uint32_t ms;
         bool wants_run;

@@ -37,12 +37,18 @@ struct fake {
     hf_node test_node;
     uint8_t test_level;
     enum hf_code test_code; /* what the port says to it */
+    uint64_t flip_cookie;   /* of the last failback that was asked for */
+    hf_vm_uid flip_uid;
+    hf_fabric flip_to;
+    enum hf_code flip_code;
     size_t blob_len;
     struct hf_digest blob;
 };
 
 static struct fake f;       /* a case runs in a process of its own */
 static bool fake_watchdogs; /* set before fake_open(): every node is to have one */
+static bool fake_fabrics;   /* likewise: every node names ens1f0 in fabric a, ens2f0 in b */
+static struct hf_config fake_config; /* then its own file */
 
 /* ---- the engine's world ---- */
 
@@ -161,6 +167,59 @@ static inline void fake_path(uint8_t n, uint8_t level, enum hf_path found, uint6
     fake_step(&ev);
 }
 
+/* What a node says of its two PFs. */
+static inline void fake_nics(uint8_t n, enum hf_pf a, enum hf_nic_cause a_cause, enum hf_pf b,
+                             enum hf_nic_cause b_cause)
+{
+    struct hf_event ev;
+
+    memset(&ev, 0, sizeof ev);
+    ev.from = (hf_node){n};
+    ev.type = HF_EV_NICS;
+    ev.u.nics.pf[0] = (struct hf_pf_verdict){a, a_cause};
+    ev.u.nics.pf[1] = (struct hf_pf_verdict){b, b_cause};
+    fake_step(&ev);
+    for (unsigned i = 0; i < HF_FABRICS_MAX; i++)
+        f.shell.nics.since[n][i] = f.when.wall;
+}
+
+static inline void fake_nics_up(void)
+{
+    for (uint8_t n = 0; n < 3; n++)
+        fake_nics(n, HF_PF_UP, HF_NIC_NONE, HF_PF_UP, HF_NIC_NONE);
+}
+
+/* What its node says of a VM's legs. */
+static inline void fake_legs(const char *vm, hf_legs up, hf_fabric active)
+{
+    struct hf_vm_view view = engine_vm(f.engine, engine_vm_by_name(f.engine, vm));
+    struct hf_event ev;
+
+    memset(&ev, 0, sizeof ev);
+    ev.from = view.home;
+    ev.type = HF_EV_LEGS;
+    ev.u.legs = (struct hf_vm_legs_seen){view.uid, view.running_no, 3, up, active};
+    ck_assert(fake_step(&ev)->applied);
+}
+
+/* From a to b, because of a lost carrier. */
+static inline struct hf_flip fake_flip(const char *vm)
+{
+    struct hf_flip flip = {.epoch = 7,
+                           .uid = engine_vm(f.engine, engine_vm_by_name(f.engine, vm)).uid,
+                           .from = 0,
+                           .to = 1,
+                           .cause = HF_NIC_CARRIER,
+                           .method = HF_FLIP_GUEST,
+                           .outcome = HF_FLIP_FLIPPED,
+                           .judged_us = 1200,
+                           .ordered_us = 1300,
+                           .confirmed_us = 8450,
+                           .wall_ns = f.when.wall.ns};
+
+    return flip;
+}
+
 /* Report that the live order of this kind ended like that; false: there is none. */
 static inline bool fake_done(enum hf_effect_type type, enum hf_outcome outcome)
 {
@@ -228,6 +287,16 @@ static inline void fake_two_vms(void)
     fake_add_vm("a", true);
     ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
     fake_add_vm("b", true);
+    ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
+}
+
+/* A VM with a leg in each fabric, running on n1. */
+static inline void fake_vm_with_legs(const char *name)
+{
+    struct hf_vm_def def = a_vm(name);
+
+    def.legs = 3;
+    fake_add(&def, true);
     ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
 }
 
@@ -331,6 +400,19 @@ static inline void fake_tested(enum hf_path found, uint32_t took_ms, const char 
     ctl_server_tested(f.server, f.test_cookie, &report, f.when.boot);
 }
 
+static inline enum hf_code fake_failback(void *user, hf_vm_uid uid, hf_fabric to, uint64_t cookie,
+                                         struct hf_err *err)
+{
+    struct fake *fake = (struct fake *)user;
+
+    fake->flip_cookie = cookie;
+    fake->flip_uid = uid;
+    fake->flip_to = to;
+    if (fake->flip_code != HF_OK)
+        return hf_err_set(err, fake->flip_code, "nicbond is not connected on this node");
+    return HF_OK;
+}
+
 static inline void fake_audit(void *user, const struct history_audit *what)
 {
     struct fake *fake = (struct fake *)user;
@@ -350,13 +432,20 @@ static inline void fake_open(int listen_fd)
                               .order = fake_order,
                               .put_blob = fake_blob,
                               .test = fake_test,
+                              .failback = fake_failback,
                               .audit = fake_audit};
     struct hf_group group = a_group(3);
     struct hf_err err;
 
-    for (uint8_t n = 0; n < 3; n++)
-        group.nodes[n].has_watchdog = fake_watchdogs;
     memset(&f, 0, sizeof f);
+    for (uint8_t n = 0; n < 3; n++) {
+        group.nodes[n].has_watchdog = fake_watchdogs;
+        group.nodes[n].fabrics = fake_fabrics ? 3 : 0;
+        strcpy(fake_config.nics.pf[n][0], "ens1f0");
+        strcpy(fake_config.nics.pf[n][1], "ens2f0");
+    }
+    if (fake_fabrics)
+        f.shell.config = &fake_config;
     f.engine = (struct engine *)calloc(1, engine_size());
     f.history = (struct history *)calloc(1, history_size());
     ck_assert_ptr_nonnull(f.engine);

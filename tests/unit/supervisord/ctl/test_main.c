@@ -206,7 +206,7 @@ START_TEST(why_tells_the_trail_and_the_rules)
     ck_assert_ptr_nonnull(strstr(out, "placing \u2192 starting"));
     ck_assert_ptr_nonnull(strstr(out, "If it had to be placed now (4 GiB)"));
     ck_assert_int_eq(run("why", "n9"), HF_CTL_REFUSED);
-    ck_assert_ptr_nonnull(strstr(wrong, "no such node or VM"));
+    ck_assert_ptr_nonnull(strstr(wrong, "no such node, VM or NIC"));
 }
 END_TEST
 
@@ -431,6 +431,179 @@ START_TEST(a_hold_needs_a_time_and_a_leave_ends_when_the_node_has_left)
 }
 END_TEST
 
+/* ---- NICs, legs, flips ---- */
+
+static void fabrics_up(void)
+{
+    tear_down();
+    fake_fabrics = true;
+    set_up();
+    fake_nics_up();
+    fake_vm_with_legs("trade1");
+    fake_legs("trade1", 3, 0);
+    fake_at(12);
+}
+
+/* n1's card in fabric a loses its wire; the guest's helper moves the traffic. */
+static void a_flip(void)
+{
+    static struct hf_vm_legs legs;
+    struct hf_flip flip = fake_flip("trade1");
+
+    history_flip(f.history, f.engine, (hf_node){0}, &flip, &f.when);
+    fake_nics(0, HF_PF_DOWN, HF_NIC_CARRIER, HF_PF_UP, HF_NIC_NONE);
+    fake_legs("trade1", 2, 1);
+    legs = (struct hf_vm_legs){.uid = 1, .start_no = 1, .has = 3, .up = 2, .has_helper = true};
+    legs.kind[0] = legs.kind[1] = HF_LEG_VF;
+    f.shell.nics.legs = &legs;
+    f.shell.nics.legs_count = 1;
+    f.shell.nics.is_told = true;
+    f.shell.nics.count = 2;
+    for (unsigned i = 0; i < HF_FABRICS_MAX; i++) {
+        struct hf_pf_facts *pf = &f.shell.nics.pf[i];
+
+        pf->state = i == 0 ? HF_PF_DOWN : HF_PF_UP;
+        strcpy(pf->name, i == 0 ? "ens1f0" : "ens2f0");
+        strcpy(pf->driver, "sfc");
+        strcpy(pf->switch_id, "leaf-1 \x1b[31mEth1/7");
+        pf->numa_node = 1;
+        pf->vfs = 8;
+        pf->bfd_peers = 2;
+        pf->bfd_up = i == 0 ? 0 : 2;
+        pf->carrier_downs = i == 0 ? 3 : 0;
+        pf->rtnl_ms = 1;
+    }
+    fake_at(72);
+}
+
+START_TEST(nics_tells_cards_legs_and_flips)
+{
+    fabrics_up();
+    a_flip();
+    ck_assert_int_eq(run("nics"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "it has no carrier"));
+    ck_assert_str_eq(wrong, "");
+    ck_assert_int_eq(run("nics", "n2"), HF_CTL_OK);
+    ck_assert_ptr_null(strstr(out, "n1 "));
+    ck_assert_ptr_nonnull(strstr(out, "No VM on n2 has legs."));
+    ck_assert_int_eq(run("nics", "n9"), HF_CTL_REFUSED);
+    ck_assert_ptr_nonnull(strstr(wrong, "there is no node 'n9'"));
+    ck_assert_int_eq(run("nics", "--json"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "\"fabrics\":[{\"fabric\":\"a\",\"nic\":\"ens1f0\""));
+    ck_assert_ptr_nonnull(strstr(out, "\"active\":\"b\""));
+    ck_assert_ptr_nonnull(strstr(out, "\"kind\":\"flip\""));
+}
+END_TEST
+
+START_TEST(without_cards_nics_says_so)
+{
+    ck_assert_int_eq(run("nics"), HF_CTL_OK);
+    ck_assert_str_eq(out, "No node names a NIC: nic_a and nic_b in the cluster file.\n");
+}
+END_TEST
+
+START_TEST(status_shows_fabrics_and_legs)
+{
+    fabrics_up();
+    a_flip();
+    ck_assert_int_eq(run("status"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "A DOWN  B up"));
+    ck_assert_ptr_nonnull(strstr(out, "A- B*"));
+    ck_assert_ptr_nonnull(strstr(out, "at risk: no spare leg"));
+    ck_assert_ptr_nonnull(strstr(out, "  n1  fabric a (ens1f0) down: it has no carrier; its VMs "));
+}
+END_TEST
+
+START_TEST(why_tells_of_a_nic)
+{
+    fabrics_up();
+    a_flip();
+    ck_assert_int_eq(run("why", "n1:a"), HF_CTL_OK);
+    ck_assert_int_eq(strncmp(out, "n1:a (ens1f0) is down since", 27), 0);
+    ck_assert_ptr_null(strchr(out, '\x1b')); /* whoever sends LLDP steers no terminal */
+    ck_assert_int_eq(run("why", "n1/A"), HF_CTL_OK);
+    ck_assert_int_eq(run("why", "ens1f0"), HF_CTL_OK);
+    ck_assert_int_eq(strncmp(out, "n1:a (ens1f0) is down", 21), 0);
+    ck_assert_int_eq(run("why", "trade1"), HF_CTL_OK);
+    ck_assert_ptr_nonnull(strstr(out, "  legs A- B*  (* carries the traffic"));
+    ck_assert_ptr_nonnull(strstr(out, "leg a \u2192 b flipped"));
+    ck_assert_int_eq(run("why", "n1:c"), HF_CTL_USAGE);
+    ck_assert_ptr_nonnull(
+        strstr(wrong, "'n1:c' is no NIC: write a node and its fabric, like n1:a"));
+    ck_assert_int_eq(run("why", "n9:a"), HF_CTL_REFUSED);
+}
+END_TEST
+
+static void flip_ends(void)
+{
+    static unsigned turns;
+
+    if (f.flip_cookie != 0 && ++turns == 3) {
+        struct hf_flip flip = fake_flip("trade1");
+
+        ctl_server_flipped(f.server, f.flip_cookie, &flip, f.when.boot);
+    }
+}
+
+START_TEST(a_failback_needs_a_person_or_yes_and_tells_what_came_of_it)
+{
+    fabrics_up();
+    ck_assert_int_eq(run("nics", "failback", "trade1"), HF_CTL_USAGE);
+    ck_assert_ptr_nonnull(strstr(wrong, "--yes"));
+    ck_assert_uint_eq(f.flip_cookie, 0);
+    ck_assert_int_eq(run("nics", "failback", "trade1", "--to", "a"), HF_CTL_OK);
+    ck_assert_str_eq(out, "trade1: its traffic goes by leg a already\n");
+    ck_assert_uint_eq(f.flip_cookie, 0);
+    ck_assert_int_eq(run("nics", "failback", "trade1", "--to", "c"), HF_CTL_USAGE);
+    ck_assert_int_eq(run("nics", "failback", "nobody", "--yes"), HF_CTL_REFUSED);
+    ck_assert_int_eq(
+        run_while(flip_ends, "nics", "failback", "trade1", "--yes", (const char *)NULL), HF_CTL_OK);
+    ck_assert_uint_eq(f.flip_to, 1); /* the leg that it is not on */
+    ck_assert_str_eq(out, "trade1: traffic to leg b: flipped after 8.5 ms (guest-helper)\n");
+    fake_legs("trade1", 3, HF_FABRICS_MAX);
+    ck_assert_int_eq(run("nics", "failback", "trade1", "--yes"), HF_CTL_USAGE);
+    ck_assert_ptr_nonnull(strstr(wrong, "is not known: say --to a or --to b"));
+}
+END_TEST
+
+/* ---- vm add and legs ---- */
+
+static const char nics_text[] = "cluster {\n    name: colo\n}\n"
+                                "node n1 {\n    id: 1\n    nic_a: ens1f0\n    nic_b: ens2f0\n}\n"
+                                "node n2 {\n    id: 2\n    nic_a: ens1f0\n    nic_b: ens2f0\n}\n";
+
+static const char nics_domain[] =
+    "<domain type='kvm'><name>trade2</name><memory unit='MiB'>2048</memory><devices>\n"
+    "<interface type='bridge'><source bridge='hf-none0'/>%s</interface>\n"
+    "<interface type='bridge'><source bridge='hf-none1'/>%s</interface>\n"
+    "</devices></domain>";
+
+START_TEST(vm_add_finds_the_legs)
+{
+    char path[160], xml[1024];
+
+    fabrics_up();
+    f.shell.running_text = nics_text;
+    f.shell.running_text_len = strlen(nics_text);
+    (void)snprintf(xml, sizeof xml, nics_domain, "", "");
+    write_file("vm.xml", xml, path);
+    ck_assert_int_eq(run("vm", "add", path), HF_CTL_USAGE);
+    ck_assert_ptr_nonnull(strstr(wrong, "line 2: cannot tell the fabric of interface hf-none0"));
+    ck_assert_uint_eq(f.orders_count, 0);
+    ck_assert_int_eq(run("vm", "add", path, "--legs", "b"), HF_CTL_OK);
+    ck_assert_uint_eq(f.held.u.order.def.legs, 2);
+    ck_assert_int_eq(run("vm", "add", path, "--legs", "c"), HF_CTL_USAGE);
+    (void)unlink(path);
+    (void)snprintf(xml, sizeof xml, nics_domain, "<alias name='ua-leg-b'/>",
+                   "<alias name='ua-leg-a'/>");
+    write_file("vm.xml", xml, path);
+    ck_assert_int_eq(run("vm", "add", path), HF_CTL_REFUSED); /* its name is taken by now */
+    ck_assert_str_eq(out, "trade2: legs in fabrics: a and b\n");
+    ck_assert_uint_eq(f.held.u.order.def.legs, 3);
+    (void)unlink(path);
+}
+END_TEST
+
 /* ---- without descriptors (fault P14) ---- */
 
 START_TEST(without_descriptors_the_door_rests_instead_of_spinning)
@@ -574,7 +747,10 @@ HF_TEST_MAIN_WITH("ctl/main", set_up, tear_down, HF_CASE(status_answers_at_one_g
                   HF_CASE(a_power_cycle_tells_its_phases_and_ends_with_a_member),
                   HF_CASE(a_power_cycle_that_does_not_come_to_its_end_is_told),
                   HF_CASE(a_hold_needs_a_time_and_a_leave_ends_when_the_node_has_left),
-                  HF_LOOP(mistakes_are_named, 0, 11), HF_CASE(help_and_version_need_no_daemon),
-                  HF_LOOP(no_verb_is_forgotten, 0, 2),
+                  HF_CASE(nics_tells_cards_legs_and_flips), HF_CASE(without_cards_nics_says_so),
+                  HF_CASE(status_shows_fabrics_and_legs), HF_CASE(why_tells_of_a_nic),
+                  HF_CASE(a_failback_needs_a_person_or_yes_and_tells_what_came_of_it),
+                  HF_CASE(vm_add_finds_the_legs), HF_LOOP(mistakes_are_named, 0, 11),
+                  HF_CASE(help_and_version_need_no_daemon), HF_LOOP(no_verb_is_forgotten, 0, 2),
                   HF_CASE(no_daemon_exits_with_three_and_says_what_to_do),
                   HF_CASE(config_check_reads_files_by_itself))

@@ -28,12 +28,22 @@ static json_t *picture(void)
     return keep(&j);
 }
 
-static json_t *why(const char *name)
+static json_t *why_of(const struct hf_ctl_request *request)
 {
     struct hf_json j = hf_json_on(text, PICTURE_BYTES_MAX);
 
-    ck_assert(picture_why(&f.shell, f.history, name, name, &j));
+    ck_assert(picture_why(&f.shell, f.history, request, &j));
     return keep(&j);
+}
+
+static json_t *why(const char *name)
+{
+    struct hf_ctl_request request;
+
+    memset(&request, 0, sizeof request);
+    strcpy(request.node, name);
+    strcpy(request.vm, name);
+    return why_of(&request);
 }
 
 /* The text of the first need about `name` that holds `words`; its command must be `command`. */
@@ -498,6 +508,267 @@ START_TEST(an_announced_absence_is_told_and_louder_when_it_ends)
 }
 END_TEST
 
+/* ---- NICs and legs ---- */
+
+static void set_up_fabrics(void)
+{
+    tear_down();
+    fake_fabrics = true;
+    set_up();
+    fake_nics_up();
+}
+
+static json_t *fabric_of(const char *node, unsigned ix)
+{
+    return json_array_get(json_object_get(node_of(node), "fabrics"), ix);
+}
+
+static json_t *vm_of(const char *name)
+{
+    json_t *vm;
+    size_t i;
+
+    json_array_foreach(json_object_get(picture(), "vms"), i, vm)
+    {
+        if (strcmp(json_string_value(json_object_get(vm, "name")), name) == 0)
+            return vm;
+    }
+    ck_abort_msg("no vm %s", name);
+    return NULL;
+}
+
+static const char *string_of(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+
+    return value != NULL ? value : "";
+}
+
+START_TEST(a_dead_nic_is_told_with_its_cause_and_what_to_type)
+{
+    set_up_fabrics();
+    fake_vm_with_legs("a");
+    ck_assert_uint_eq(needs_count(), 0);
+    fake_at(5);
+    fake_nics(0, HF_PF_UP, HF_NIC_NONE, HF_PF_DOWN, HF_NIC_CARRIER);
+    fake_at(65);
+    ck_assert(needs("n1", "error",
+                    "fabric b (ens2f0) down: it has no carrier; its VMs go by their other leg",
+                    "ethtool -m ens2f0; ethtool ens2f0"));
+    ck_assert_uint_eq(needs_count(), 1); /* not once more for each of its VMs */
+    ck_assert_str_eq(string_of(fabric_of("n1", 1), "state"), "down");
+    ck_assert_str_eq(string_of(fabric_of("n1", 1), "cause"), "carrier");
+    ck_assert_int_eq(json_integer_value(json_object_get(fabric_of("n1", 1), "since_ms")), 60000);
+    ck_assert_str_eq(string_of(fabric_of("n1", 0), "state"), "up");
+    ck_assert(json_is_true(json_object_get(vm_of("a"), "degraded")));
+    fake_nics(0, HF_PF_UP, HF_NIC_NONE, HF_PF_DOWN, HF_NIC_AER_FAILED);
+    ck_assert(needs("n1", "error", "did not recover from a PCIe error", "journalctl -k -g ens2f0"));
+    fake_nics(0, HF_PF_UP, HF_NIC_NONE, HF_PF_DOWN, HF_NIC_ADMIN);
+    ck_assert(needs("n1", "error", "switched off on this host", "ip link set dev ens2f0 up"));
+    fake_nics(0, HF_PF_UP, HF_NIC_NONE, HF_PF_DOWN, HF_NIC_BFD);
+    ck_assert(needs("n1", "error", "nobody answers through it", "holdfast why n1:b"));
+    fake_nics(0, HF_PF_UP, HF_NIC_NONE, HF_PF_ABSENT, HF_NIC_NONE);
+    ck_assert(needs("n1", "error", "fabric b (ens2f0) absent: there is no such device",
+                    "holdfast config check"));
+    fake_nics(0, HF_PF_UP, HF_NIC_NONE, HF_PF_SUSPECT, HF_NIC_VF_DRIVER);
+    ck_assert(needs("n1", "warning", "suspect: one of its VFs has no driver; it still carries",
+                    "holdfast config check"));
+    fake_nics(0, HF_PF_UP, HF_NIC_NONE, HF_PF_HOLD, HF_NIC_RETURNING);
+    ck_assert_uint_eq(needs_count(), 0); /* it is over by itself */
+    fake_nics(0, HF_PF_UP, HF_NIC_NONE, HF_PF_HOLD, HF_NIC_FLAPPING);
+    ck_assert(needs("n1", "warning", "fabric b (ens2f0) flaps", "holdfast why n1:b"));
+}
+END_TEST
+
+START_TEST(every_cause_has_something_to_type)
+{
+    const json_t *need;
+
+    set_up_fabrics();
+    fake_nics(0, HF_PF_UP, HF_NIC_NONE, HF_PF_DOWN, (enum hf_nic_cause)_i);
+    need = json_array_get(json_object_get(picture(), "needs"), 0);
+    ck_assert_uint_gt(strlen(string_of(need, "command")), 10);
+    ck_assert_str_eq(string_of(need, "fabric"), "b");
+}
+END_TEST
+
+START_TEST(a_vm_without_any_leg_is_told)
+{
+    set_up_fabrics();
+    fake_vm_with_legs("a");
+    fake_nics(0, HF_PF_DOWN, HF_NIC_CARRIER, HF_PF_DOWN, HF_NIC_CARRIER);
+    ck_assert(needs("a", "error",
+                    "cut off: no leg of it carries on n1: no leg of it carries here, it is moved "
+                    "unless one comes back",
+                    "holdfast why a"));
+    ck_assert_str_eq(string_of(json_object_get(vm_of("a"), "legs"), "why"), "no-leg");
+    for (uint8_t n = 1; n < 3; n++)
+        fake_nics(n, HF_PF_DOWN, HF_NIC_CARRIER, HF_PF_DOWN, HF_NIC_CARRIER);
+    ck_assert(
+        needs("a", "error", "no other node sees its fabrics either, it stays", "holdfast why a"));
+}
+END_TEST
+
+START_TEST(a_leg_that_is_dead_alone_is_told)
+{
+    json_t *legs;
+
+    set_up_fabrics();
+    fake_vm_with_legs("a");
+    fake_legs("a", 1, 0);
+    ck_assert(needs("a", "warning",
+                    "at risk: its leg b carries nothing though the NIC of n1 does: its driver, its "
+                    "address or the guest",
+                    "holdfast why a"));
+    legs = json_object_get(vm_of("a"), "legs");
+    ck_assert_uint_eq(json_array_size(json_object_get(legs, "needs")), 2);
+    ck_assert_uint_eq(json_array_size(json_object_get(legs, "has")), 2);
+    ck_assert_uint_eq(json_array_size(json_object_get(legs, "up")), 1);
+    ck_assert_uint_eq(json_array_size(json_object_get(legs, "dead")), 1);
+    ck_assert_str_eq(string_of(legs, "active"), "a");
+    ck_assert(json_is_null(json_object_get(legs, "helper"))); /* its nicbond told nothing here */
+    fake_legs("a", 3, HF_FABRICS_MAX);
+    ck_assert(json_is_null(json_object_get(json_object_get(vm_of("a"), "legs"), "active")));
+    ck_assert_uint_eq(needs_count(), 0);
+}
+END_TEST
+
+START_TEST(a_node_whose_nicbond_is_not_there_is_told)
+{
+    set_up_fabrics();
+    fake_nics(1, HF_PF_UNKNOWN, HF_NIC_NONE, HF_PF_UNKNOWN, HF_NIC_NONE);
+    ck_assert(needs("n2", "warning", "nobody tells what its NICs are worth",
+                    "systemctl status holdfast-nicbond"));
+    ck_assert_uint_eq(needs_count(), 1);
+    /* Of this node the agent's own entry tells it. */
+    fake_nics(1, HF_PF_UP, HF_NIC_NONE, HF_PF_UP, HF_NIC_NONE);
+    fake_nics(0, HF_PF_UNKNOWN, HF_NIC_NONE, HF_PF_UNKNOWN, HF_NIC_NONE);
+    f.shell.agent[HF_AGENT_NIC].is_expected = true;
+    ck_assert(needs("n1", "error", "nic agent not connected", "systemctl status holdfast-nicbond"));
+    ck_assert_uint_eq(needs_count(), 1);
+}
+END_TEST
+
+START_TEST(what_this_nodes_nicbond_told_is_shown)
+{
+    static struct hf_vm_legs legs = {.has = 3, .up = 3, .active = 1, .has_helper = true};
+    const json_t *pf, *entry;
+
+    set_up_fabrics();
+    fake_vm_with_legs("a");
+    fake_legs("a", 3, 1);
+    f.shell.nics.is_told = true;
+    f.shell.nics.count = 2;
+    f.shell.nics.pf[1] = (struct hf_pf_facts){.state = HF_PF_UP,
+                                              .name = "ens2f0np0",
+                                              .driver = "sfc",
+                                              .numa_node = -1,
+                                              .vfs = 8,
+                                              .bfd_peers = 2,
+                                              .bfd_up = 1,
+                                              .carrier_downs = 5000000000ull,
+                                              .hold_ms = 9};
+    legs.uid = 1;
+    legs.start_no = engine_vm(f.engine, engine_vm_by_name(f.engine, "a")).running_no;
+    legs.kind[0] = legs.kind[1] = HF_LEG_VF;
+    f.shell.nics.legs = &legs;
+    f.shell.nics.legs_count = 1;
+    pf = json_object_get(fabric_of("n1", 1), "pf");
+    ck_assert_str_eq(string_of(pf, "name"), "ens2f0np0");
+    ck_assert_str_eq(string_of(pf, "driver"), "sfc");
+    ck_assert(json_is_null(json_object_get(pf, "serial")));
+    ck_assert(json_is_null(json_object_get(pf, "numa_node")));
+    ck_assert_int_eq(json_integer_value(json_object_get(pf, "carrier_downs")), 5000000000ll);
+    ck_assert_int_eq(json_integer_value(json_object_get(pf, "hold_ms")), 0); /* it is not held */
+    ck_assert(json_is_null(json_object_get(fabric_of("n2", 1), "pf")));
+    entry = json_object_get(vm_of("a"), "legs");
+    ck_assert(json_is_true(json_object_get(entry, "helper")));
+    ck_assert_str_eq(string_of(json_object_get(entry, "kinds"), "b"), "VF");
+    legs.start_no++; /* of another start: nothing is known */
+    entry = json_object_get(vm_of("a"), "legs");
+    ck_assert(json_is_null(json_object_get(entry, "helper")));
+    /* Commands take the interface's own name. */
+    fake_nics(0, HF_PF_UP, HF_NIC_NONE, HF_PF_DOWN, HF_NIC_ADMIN);
+    ck_assert(needs("n1", "error", "fabric b (ens2f0) down", "ip link set dev ens2f0np0 up"));
+}
+END_TEST
+
+START_TEST(the_last_flips_are_shown)
+{
+    struct hf_flip flip;
+    const json_t *flips;
+
+    set_up_fabrics();
+    fake_vm_with_legs("a");
+    flip = fake_flip("a");
+    for (unsigned i = 0; i < 20; i++) {
+        flip.epoch = i;
+        history_flip(f.history, f.engine, (hf_node){1}, &flip, &f.when);
+    }
+    flips = json_object_get(picture(), "flips");
+    ck_assert_uint_eq(json_array_size(flips), 12);
+    ck_assert_int_eq(json_integer_value(json_object_get(json_array_get(flips, 0), "epoch")), 8);
+    ck_assert_int_eq(json_integer_value(json_object_get(json_array_get(flips, 11), "epoch")), 19);
+    ck_assert_str_eq(string_of(json_array_get(flips, 0), "name"), "a");
+    ck_assert_str_eq(string_of(json_array_get(flips, 0), "node"), "n2");
+}
+END_TEST
+
+START_TEST(the_trail_of_a_nic_is_its_own)
+{
+    struct hf_ctl_request request;
+    struct hf_flip flip;
+    const json_t *doc, *trail;
+    struct hf_json j;
+
+    set_up_fabrics();
+    fake_vm_with_legs("a");
+    fake_nics(0, HF_PF_DOWN, HF_NIC_CARRIER, HF_PF_UP, HF_NIC_NONE);
+    fake_nics(1, HF_PF_UP, HF_NIC_NONE, HF_PF_DOWN, HF_NIC_CARRIER);
+    flip = fake_flip("a");
+    history_flip(f.history, f.engine, (hf_node){0}, &flip, &f.when);
+    history_flip(f.history, f.engine, (hf_node){1}, &flip, &f.when);
+    memset(&request, 0, sizeof request);
+    strcpy(request.node, "n1");
+    request.is_nic = true;
+    doc = why_of(&request);
+    ck_assert_str_eq(string_of(doc, "subject"), "nic");
+    ck_assert_str_eq(string_of(doc, "node"), "n1");
+    ck_assert_str_eq(string_of(json_object_get(doc, "entry"), "state"), "down");
+    trail = json_object_get(doc, "trail");
+    ck_assert_uint_eq(json_array_size(trail), 3); /* up, down, flip */
+    ck_assert_str_eq(string_of(json_array_get(trail, 0), "why"), "pf-up");
+    ck_assert_str_eq(string_of(json_array_get(trail, 1), "why"), "pf-down");
+    ck_assert_str_eq(string_of(json_array_get(trail, 2), "kind"), "flip");
+    ck_assert_uint_eq(json_array_size(json_object_get(doc, "needs")), 1);
+    /* By the name of an interface: this node's comes first. */
+    doc = why("ens1f0");
+    ck_assert_str_eq(string_of(doc, "node"), "n1");
+    ck_assert_str_eq(string_of(json_object_get(doc, "entry"), "fabric"), "a");
+    /* Another node's only if there is no doubt. */
+    strcpy(fake_config.nics.pf[1][0], "eno7");
+    ck_assert_str_eq(string_of(why("eno7"), "node"), "n2");
+    strcpy(fake_config.nics.pf[2][0], "eno7");
+    request.is_nic = false;
+    strcpy(request.node, "eno7");
+    j = hf_json_on(text, PICTURE_BYTES_MAX);
+    ck_assert(!picture_why(&f.shell, f.history, &request, &j));
+}
+END_TEST
+
+START_TEST(a_nic_that_nobody_named_is_none)
+{
+    struct hf_json j = hf_json_on(text, PICTURE_BYTES_MAX);
+    struct hf_ctl_request request;
+
+    memset(&request, 0, sizeof request);
+    strcpy(request.node, "n1");
+    request.is_nic = true;
+    ck_assert(!picture_why(&f.shell, f.history, &request, &j));
+    ck_assert_uint_eq(j.len, 0);
+}
+END_TEST
+
 /* ---- why ---- */
 
 START_TEST(the_trail_of_a_vm_tells_of_its_lost_node)
@@ -582,5 +853,11 @@ HF_TEST_MAIN_WITH(
     HF_CASE(with_a_watchdog_a_failed_level_is_a_warning),
     HF_CASE(a_lost_node_whose_watchdog_time_runs_says_so),
     HF_CASE(an_announced_absence_is_told_and_louder_when_it_ends),
+    HF_CASE(a_dead_nic_is_told_with_its_cause_and_what_to_type),
+    HF_LOOP(every_cause_has_something_to_type, 0, HF_NIC_CAUSES),
+    HF_CASE(a_vm_without_any_leg_is_told), HF_CASE(a_leg_that_is_dead_alone_is_told),
+    HF_CASE(a_node_whose_nicbond_is_not_there_is_told),
+    HF_CASE(what_this_nodes_nicbond_told_is_shown), HF_CASE(the_last_flips_are_shown),
+    HF_CASE(the_trail_of_a_nic_is_its_own), HF_CASE(a_nic_that_nobody_named_is_none),
     HF_CASE(errors_come_before_warnings), HF_CASE(the_trail_of_a_vm_tells_of_its_lost_node),
     HF_CASE(a_phase_names_the_node_that_acts), HF_CASE(the_trail_is_bounded_and_keeps_the_newest))

@@ -574,6 +574,108 @@ START_TEST(a_fence_level_s_test_is_answered_when_it_has_ended)
 }
 END_TEST
 
+/* ---- a VM's traffic onto a leg ---- */
+
+static struct hf_ctl_request a_failback(const char *vm)
+{
+    struct hf_ctl_request request;
+
+    memset(&request, 0, sizeof request);
+    request.verb = HF_CTL_FAILBACK;
+    request.fabric = 1;
+    (void)hf_str_copy(request.vm, sizeof request.vm, vm);
+    return request;
+}
+
+START_TEST(a_failback_is_answered_when_it_has_ended)
+{
+    struct hf_ctl_request request = a_failback("a");
+    int fd = join_as(1000, VIEWER | OPERATOR);
+    struct hf_flip flip;
+
+    fake_two_vms();
+    flip = fake_flip("a");
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear_record(fd), -2);
+    ck_assert_uint_eq(f.flip_uid, 1);
+    ck_assert_uint_eq(f.flip_to, 1);
+    ck_assert_uint_eq(f.audits_count, 1);
+    ctl_server_flipped(f.server, f.flip_cookie, &flip, f.when.boot);
+    ck_assert_int_eq(hear(fd), HF_CTL_OK);
+    ck_assert(heard("\"outcome\":\"flipped\""));
+    ck_assert(heard("\"confirmed_us\":8450"));
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear_record(fd), -2);
+    ctl_server_flipped(f.server, f.flip_cookie, NULL, f.when.boot);
+    ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
+    ck_assert(heard("nobody knows what came of it"));
+    ctl_server_flipped(f.server, f.flip_cookie, NULL, f.when.boot); /* late: harms nobody */
+    ck_assert_int_eq(hear_record(fd), -2);
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_failback_that_cannot_be_or_takes_for_ever_is_told)
+{
+    struct hf_ctl_request request = a_failback("nobody");
+    int fd = join_as(1000, OPERATOR);
+
+    fake_two_vms();
+    fake_add_vm("off", false);
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
+    ck_assert(heard("there is no vm 'nobody'"));
+    request = a_failback("off");
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
+    ck_assert(heard("off is stopped: it has no traffic to move"));
+    request = a_failback("a");
+    f.flip_code = HF_EAGAIN;
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
+    ck_assert(heard("nicbond is not connected"));
+    f.flip_code = HF_OK;
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear_record(fd), -2);
+    ctl_server_tested(f.server, f.flip_cookie, NULL, f.when.boot); /* another kind of answer */
+    ck_assert_int_eq(hear_record(fd), -2);
+    fake_at(CTL_FLIP_MS / 1000 + 1);
+    ck_assert_int_eq(hear(fd), HF_CTL_UNREACHABLE);
+    ck_assert(heard("has not told in time"));
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_failback_is_for_operators)
+{
+    struct hf_ctl_request request = a_failback("a");
+    int fd = join_as(1000, VIEWER);
+
+    fake_two_vms();
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_DENIED);
+    ck_assert_uint_eq(f.flip_cookie, 0);
+    ck_assert_uint_eq(f.audits_count, 1);
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_leg_that_no_node_could_give_is_refused)
+{
+    struct hf_ctl_request request = order_of(HF_ORDER_VM_ADD, "", "");
+    int fd = join_as(1000, OPERATOR);
+
+    strcpy(request.order.def.name, "a");
+    request.order.def.memory_mib = 1024;
+    request.order.def.legs = 2;
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
+    ck_assert(heard("no node has a NIC in fabric b"));
+    ck_assert_uint_eq(f.orders_count, 0);
+    close(fd);
+}
+END_TEST
+
 START_TEST(a_test_that_cannot_be_made_or_takes_for_ever_is_told)
 {
     struct hf_ctl_request request = a_test("n9", 1);
@@ -898,6 +1000,9 @@ HF_TEST_MAIN_WITH(
     HF_CASE(a_client_that_leaves_does_not_take_its_order_along),
     HF_CASE(a_fence_level_s_test_is_answered_when_it_has_ended),
     HF_CASE(a_test_that_cannot_be_made_or_takes_for_ever_is_told), HF_CASE(a_viewer_tests_nothing),
+    HF_CASE(a_failback_is_answered_when_it_has_ended),
+    HF_CASE(a_failback_that_cannot_be_or_takes_for_ever_is_told),
+    HF_CASE(a_failback_is_for_operators), HF_CASE(a_leg_that_no_node_could_give_is_refused),
     HF_CASE(the_xml_is_kept_before_the_vm_is_added),
     HF_LOOP(no_xml_a_pipe_or_memory_that_may_change_is_refused, 0, 3),
     HF_CASE(preferring_a_node_that_is_not_allowed_is_refused),

@@ -86,13 +86,15 @@ START_TEST(every_verb_comes_back)
     in.follow = true;
     in.level = HF_FENCE_LEVELS_MAX;
     in.fabric = 1;
+    in.is_nic = true;
     len = ctl_encode(&in, bytes);
     ck_assert_int_eq(decode(bytes, len, &out), HF_OK);
     ck_assert_int_eq(out.verb, in.verb);
     ck_assert_uint_eq(out.after, UINT64_MAX);
     ck_assert(out.follow);
     ck_assert_uint_eq(out.level, in.verb == HF_CTL_FENCE_TEST ? HF_FENCE_LEVELS_MAX : 0);
-    ck_assert_uint_eq(out.fabric, in.verb == HF_CTL_FAILBACK ? 1 : 0);
+    ck_assert_uint_eq(out.fabric, in.verb == HF_CTL_FAILBACK || in.verb == HF_CTL_WHY ? 1 : 0);
+    ck_assert(out.is_nic == (in.verb == HF_CTL_WHY));
 }
 END_TEST
 
