@@ -20,7 +20,7 @@ import time
 
 STATUS, EVENTS, ORDER = 1, 2, 5
 DISARM = 9
-VERSION = 1
+VERSION = 2
 
 
 def request(verb, tail=b"", after=0, follow=0):
