@@ -81,11 +81,14 @@ void cmd_put_fabrics(struct table *table, const json_t *node)
     {
         const char *state = cmd_str(fabric, "state"), *letter = cmd_str(fabric, "fabric");
         enum table_style style = cmd_pf_style(state);
-        int len = snprintf(text + at, sizeof text - at, "%s%c ", at > 0 ? "  " : "",
-                           toupper((unsigned char)letter[0]));
+        int len;
 
+        if (i == HF_FABRICS_MAX)
+            break; /* a daemon of another version: so much fits */
+        len = snprintf(text + at, sizeof text - at, "%s%c ", at > 0 ? "  " : "",
+                       toupper((unsigned char)letter[0]));
         at += len > 0 ? (size_t)len : 0;
-        for (; *state != '\0' && at + 1 < sizeof text; state++)
+        for (size_t end = at + 16; *state != '\0' && at < end; state++)
             text[at++] = (char)(style == TABLE_BAD ? toupper((unsigned char)*state) : *state);
         text[at] = '\0';
         if (style == TABLE_BAD || (style == TABLE_WARN && worst != TABLE_BAD))
@@ -283,7 +286,8 @@ static void print_legs(const struct cmd *cmd, const json_t *status)
     if (shown > 0) {
         table_print(table, true, stdout);
         table_styled(stdout, &cmd->look, TABLE_DIM,
-                     "* carries the traffic   - dead   ? not known here\n");
+                     "* carries the traffic   - dead   ? not known here");
+        (void)fputc('\n', stdout);
     } else {
         (void)printf("No VM%s%s has legs.\n", cmd->words_count > 0 ? " on " : "",
                      cmd->words_count > 0 ? cmd->words[0] : "");

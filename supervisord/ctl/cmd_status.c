@@ -376,7 +376,9 @@ void cmd_print_needs(const struct cmd *cmd, const json_t *status, const char *na
     }
     if (indent > 24)
         indent = 24;
-    table_styled(stdout, &cmd->look, TABLE_BOLD, "%sNEEDS YOU", nics_only ? "\n" : "");
+    if (nics_only)
+        (void)fputc('\n', stdout);
+    table_styled(stdout, &cmd->look, TABLE_BOLD, "NEEDS YOU");
     (void)fputc('\n', stdout);
     json_array_foreach(needs, i, need)
     {

@@ -114,6 +114,8 @@ static void need_nicbond(const struct needs_walk *w, const struct needs_about *t
     const struct ctl_agent *agent = &w->shell->agent[HF_AGENT_NIC];
     bool is_own = strcmp(def->name, w->shell->node) == 0;
 
+    if (node->state != HF_NODE_MEMBER)
+        return;
     if (is_own && agent->is_expected && !(agent->is_connected && agent->is_fresh))
         return; /* need_agents() tells */
     for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++)
