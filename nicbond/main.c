@@ -113,6 +113,24 @@ static int run_worker(const char *state)
     return EXIT_FAILURE;
 }
 
+/* keeper ROOT RUN LEDGER STATE PF_A PF_B, on HELPER_FD */
+static int run_keeper(char **argv)
+{
+    struct keeper_setup setup = {.root = argv[0],
+                                 .run = argv[1],
+                                 .ledger = argv[2],
+                                 .state = argv[3],
+                                 .wanted = {argv[4], argv[5]}};
+    struct hf_err err;
+
+    hf_log_open("holdfast-nicbond-keeper", HF_LOG_INFO, false);
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (keeper_serve(&setup, HELPER_FD, &err) == HF_ECLOSED)
+        return EXIT_SUCCESS;
+    hf_error("%s", err.text);
+    return EXIT_FAILURE;
+}
+
 static int run_guard(int argc, char **argv)
 {
     struct guard_where where = {.sys = "/sys", .proc = "/proc", .ledger = LEDGER_FOLDER};
@@ -159,8 +177,8 @@ static void reserve_epochs(const struct options *o, const struct flips *left,
             floor = left->fabric[f].epoch + 1;
     }
     if (file != NULL && ledger_file_open(file, o->ledger, LEDGER_WAIT_MS, NULL, &err) == HF_OK) {
-        is_done = ledger_file_epochs(file, floor, &setup->epoch_first, &setup->epoch_end, &err) ==
-                  HF_OK;
+        is_done =
+            ledger_file_epochs(file, floor, &setup->epoch_first, &setup->epoch_end, &err) == HF_OK;
         ledger_file_close(file);
     }
     free(file);
@@ -293,6 +311,7 @@ static enum hf_code open_all(struct nicbond_run *run, int stop_fd, struct hf_err
                                   .root = o->root,
                                   .run = o->run,
                                   .state = o->state,
+                                  .ledger = o->ledger,
                                   .program = "/proc/self/exe",
                                   .virt = o->virt,
                                   .uri = o->uri};
@@ -362,6 +381,8 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     if (argc == 3 && strcmp(argv[1], "worker") == 0)
         return run_worker(argv[2]);
+    if (argc == 8 && strcmp(argv[1], "keeper") == 0)
+        return run_keeper(argv + 2);
     if (argc >= 2 && strcmp(argv[1], "guard") == 0)
         return run_guard(argc - 2, argv + 2);
     run->options = (struct options){.config = "/etc/holdfast/holdfast.conf",

@@ -392,6 +392,8 @@ static void look_leg(const struct reconcile_view *view, const struct reconcile_l
 
     if (view->ledger == NULL || leg->vf[0] == '\0' || (entry != NULL && is_owner(entry, leg)))
         return;
+    if (entry == NULL && at.pf == NULL)
+        return; /* some other device, or one of a PF that does not answer */
     item = item_of_leg(RECONCILE_UNRECORDED, leg, entry != NULL ? entry->uid : 0,
                        entry != NULL ? "it runs with a VF that the ledger gives to another"
                                      : "it runs with a VF that nobody prepared");

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ void report_init(struct report *report, const struct report_setup *setup)
     memset(report, 0, sizeof *report);
     report->setup = *setup;
     report->watch_fd = -1;
+    report->keeper_fd = -1;
 }
 
 /* ---- status files ---- */
@@ -280,6 +282,72 @@ static void start_workers(struct report *report, hf_time now)
     }
 }
 
+/* The process that keeps VFs and their owners straight. Without it flips go on. */
+static void start_keeper(struct report *report, hf_time now)
+{
+    const struct report_setup *setup = &report->setup;
+    const char *words[] = {"holdfast-nicbond",
+                           "keeper",
+                           setup->root,
+                           setup->run,
+                           setup->ledger,
+                           setup->state,
+                           setup->wanted[0] != NULL ? setup->wanted[0] : "",
+                           setup->wanted[1] != NULL ? setup->wanted[1] : "",
+                           NULL};
+    char *argv[sizeof words / sizeof words[0]];
+    struct hf_err err;
+    pid_t pid;
+
+    _Static_assert(HF_FABRICS_MAX == 2, "a word for each fabric's PF");
+    if (report->keeper_fd >= 0 || setup->ledger == NULL ||
+        !helper_may_start(&report->keeper_starts, now))
+        return;
+    memcpy(argv, words, sizeof argv);
+    if (helper_start(setup->program, argv, &report->keeper_fd, &pid, &err) != HF_OK ||
+        agent_watch(report->agent, report->keeper_fd, &err) != HF_OK) {
+        hf_error("keeper: %s", err.text);
+        if (report->keeper_fd >= 0)
+            close(report->keeper_fd);
+        report->keeper_fd = -1;
+    }
+    report->word = (struct keeper_word){0};
+}
+
+static void lose_keeper(struct report *report)
+{
+    agent_unwatch(report->agent, report->keeper_fd);
+    close(report->keeper_fd);
+    report->keeper_fd = -1;
+    hf_warning("the keeper has ended and is started again");
+}
+
+/* A PF that does not carry is left alone; one that was reset may have forgotten its VFs. A word
+ * that finds no room is told with the next notes. */
+static void tell_keeper(struct report *report)
+{
+    struct keeper_word word = {0};
+    uint8_t bytes[KEEPER_WORD_BYTES];
+
+    for (unsigned f = 0; f < report->nics.u.nics.count && f < HF_FABRICS_MAX; f++) {
+        const struct hf_pf_facts *pf = &report->nics.u.nics.pf[f];
+
+        if (pf->state == HF_PF_DOWN || pf->state == HF_PF_ABSENT)
+            word.is_unwell |= (hf_legs)(1u << f);
+        if (pf->resets != report->resets[f])
+            word.was_reset |= (hf_legs)(1u << f);
+    }
+    if (report->keeper_fd < 0 || (word.was_reset == 0 && word.is_unwell == report->word.is_unwell))
+        return;
+    keeper_word_put(&word, bytes);
+    if (send(report->keeper_fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_NOSIGNAL) !=
+        (ssize_t)sizeof bytes)
+        return;
+    report->word = word;
+    for (unsigned f = 0; f < report->nics.u.nics.count && f < HF_FABRICS_MAX; f++)
+        report->resets[f] = report->nics.u.nics.pf[f].resets;
+}
+
 /* Only workers are our children. */
 static void reap(void)
 {
@@ -310,6 +378,7 @@ static void take_note(struct report *report, const struct note *note)
         report->nics = *note;
         report->has_nics = true;
         put_nics(report);
+        tell_keeper(report);
         break;
     case NOTE_LEGS:
         if (!is_taken(report, NULL, note->u.legs.uid))
@@ -409,6 +478,8 @@ static void ready(void *user, int fd, hf_time now)
             report->look_at = now;
     } else if (fd == report->setup.reload_fd) {
         reload(report);
+    } else if (fd == report->keeper_fd) {
+        lose_keeper(report); /* it tells nothing: it is gone */
     }
 }
 
@@ -417,6 +488,7 @@ static hf_time tick(void *user, hf_time now)
     struct report *report = user;
 
     start_workers(report, now);
+    start_keeper(report, now);
     if (hf_time_reached(now, report->look_at))
         look_at_all(report, now);
     if (hf_time_reached(now, report->retry_at))

@@ -7,6 +7,7 @@
 
 #include "agents/agent.h"
 #include "nicbond/helper.h"
+#include "nicbond/keeper.h"
 #include "nicbond/note.h"
 #include "supervisord/config/config.h"
 
@@ -21,6 +22,7 @@ struct report_setup {
     int reload_fd;                      /* readable: SIGHUP; a signalfd; -1: none */
     const char *config, *node;          /* the cluster file and who we are in it; borrowed */
     const char *root, *run, *state;     /* borrowed: of sysfs, libvirt's status files, our folder */
+    const char *ledger;                 /* borrowed: the keeper's folder; NULL: no keeper */
     const char *program, *virt, *uri;   /* borrowed: the worker programs */
     const char *wanted[HF_FABRICS_MAX]; /* borrowed: PFs as configured, NULL: none */
 };
@@ -44,6 +46,10 @@ struct report {
     struct helper_starts starts[NOTE_POOLS];
     bool has_nics;
     struct note nics; /* the newest */
+    int keeper_fd;    /* -1: it does not run */
+    struct helper_starts keeper_starts;
+    struct keeper_word word; /* as told last */
+    uint64_t resets[HF_FABRICS_MAX];
 };
 
 extern const struct agent_calls report_calls; /* user = struct report */

@@ -42,8 +42,8 @@ static bool read_target(const char *path, char *name, size_t cap)
     return hf_str_copy(name, cap, slash != NULL ? slash + 1 : target);
 }
 
-/* The PF's own interface: a folder below net/. With several the first by name: sfc and the others
- * make one a function. */
+/* The PF's own interface: a folder below net/. With several the oldest one, by its number: it is
+ * the port, representors of VFs come later. */
 static enum hf_code read_interface(const char *sys, struct vf_pf *pf, struct hf_err *err)
 {
     char path[PATH_MAX], line[32];
@@ -57,21 +57,19 @@ static enum hf_code read_interface(const char *sys, struct vf_pf *pf, struct hf_
         return hf_err_set(err, HF_ENOENT, "PF %s has no network interface: %s", pf->pci,
                           strerror(errno));
     while ((entry = readdir(folder)) != NULL) {
-        if (entry->d_name[0] == '.' ||
-            (pf->name[0] != '\0' && strcmp(entry->d_name, pf->name) >= 0))
+        if (entry->d_name[0] == '.' || strlen(entry->d_name) > HF_IFNAME_MAX)
             continue;
-        if (!hf_str_copy(pf->name, sizeof pf->name, entry->d_name))
-            pf->name[0] = '\0';
+        (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/net/%s/ifindex", sys, pf->pci,
+                       entry->d_name);
+        if (!read_line(path, line, sizeof line) || !hf_str_to_u64(line, INT32_MAX, &ifindex) ||
+            ifindex == 0 || (pf->ifindex != 0 && (int32_t)ifindex > pf->ifindex))
+            continue;
+        pf->ifindex = (int32_t)ifindex;
+        (void)hf_str_copy(pf->name, sizeof pf->name, entry->d_name);
     }
     closedir(folder);
-    if (pf->name[0] == '\0')
+    if (pf->ifindex == 0)
         return hf_err_set(err, HF_ENOENT, "PF %s has no network interface", pf->pci);
-    (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/net/%s/ifindex", sys, pf->pci,
-                   pf->name);
-    if (!read_line(path, line, sizeof line) || !hf_str_to_u64(line, INT32_MAX, &ifindex) ||
-        ifindex == 0)
-        return hf_err_set(err, HF_EBAD, "%s is no interface's number", path);
-    pf->ifindex = (int32_t)ifindex;
     return HF_OK;
 }
 
