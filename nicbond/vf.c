@@ -270,10 +270,12 @@ enum hf_code vf_adopt(const struct vf_port *port, struct ledger_file *ledger,
     memset(original.mac, 0, sizeof original.mac);
     original.vlan = 0;
     original.qos = 0;
-    if (put_intended(ledger, order, &original, &wanted, err) != HF_OK ||
-        put_done(ledger, order, err) != HF_OK)
+    if (put_intended(ledger, order, &original, &wanted, err) != HF_OK)
         return hf_err_wrap(err, "adopt");
-    return HF_OK;
+    /* A link that is forced is told to be auto by the next look, unless a flip holds it. */
+    if (vf_config_differs(&list.vf[order->number].config, &wanted) != 0)
+        return HF_OK;
+    return put_done(ledger, order, err) == HF_OK ? HF_OK : hf_err_wrap(err, "adopt");
 }
 
 /* Fields that are still as the owner wanted them and were something else before. A link that is off

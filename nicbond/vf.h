@@ -99,7 +99,8 @@ enum hf_code vf_prepare(const struct vf_port *port, struct ledger_file *ledger,
                         const struct vf_order *order, vf_fields *unsupported, struct hf_err *err);
 /* A VM was found running with a VF that nobody prepared (libvirt has set MAC and VLAN by itself):
  * into the ledger as it is, so that guards and later looks know whose it is. Changes nothing on the
- * card. Its original counts as no MAC and no VLAN. Errors as of vf_prepare(). */
+ * card. Its original counts as no MAC and no VLAN; a link that is not auto is intended to be, which
+ * the next reconciliation does. Errors as of vf_prepare(). */
 enum hf_code vf_adopt(const struct vf_port *port, struct ledger_file *ledger,
                       const struct vf_order *order, struct hf_err *err);
 /* After its end: as it was before, read back, released in the ledger. What is not as its owner
