@@ -165,12 +165,15 @@ static void learn_from_operstate(struct hot *hot, hf_time now)
     bool has_carrier;
     char text[32];
 
-    if (hot->is_base_sure || (hot->has_base && !is_still) || hot->is_admin_up != NIC_YES ||
-        hot->ups < 0 || hot->downs < 0 || hot->operstate_fd < 0 ||
-        !sysfs_fd_line(hot->operstate_fd, text, sizeof text))
+    if (hot->is_base_sure || hot->is_admin_up != NIC_YES || hot->ups < 0 || hot->downs < 0 ||
+        hot->operstate_fd < 0 || !sysfs_fd_line(hot->operstate_fd, text, sizeof text))
         return;
     has_carrier = strcmp(text, "down") != 0 && strcmp(text, "lowerlayerdown") != 0 &&
                   strcmp(text, "notpresent") != 0;
+    /* It reads "down" for up to a second after the carrier came: at a start that would be a fall
+     * that was none. "up" for up to a second after it went is the lesser wrong. */
+    if (!is_still && (hot->has_base || !has_carrier))
+        return;
     set_base(hot, has_carrier, is_still);
 }
 

@@ -441,6 +441,9 @@ static void tell(struct judge_nic *judge, enum nic_event event, enum hf_nic_caus
 void judge_nic_step(struct judge_nic *judge, const struct nic_sample *sample, hf_time now,
                     struct nic_verdict *verdict)
 {
+    /* Who cannot tell the carrier has not seen enough to call it well. */
+    bool is_seen =
+        sample->is_seen && (sample->has_carrier != NIC_NOT_KNOWN || sample->is_admin_ours);
     enum hf_pf was = judge->state;
     enum hf_nic_cause cause;
     enum nic_event event;
@@ -453,7 +456,7 @@ void judge_nic_step(struct judge_nic *judge, const struct nic_sample *sample, hf
     /* What came and went since the last step happened: traffic was lost. */
     event = gravest(judge->marks | judge->pulses, &cause);
     judge->pulses = 0;
-    if (event < NIC_EV_DEAD && !sample->is_seen)
+    if (event < NIC_EV_DEAD && !is_seen)
         event = NIC_EV_UNSEEN;
     apply(judge, event, cause, now);
     if (judge->state == HF_PF_HOLD && hf_time_reached(now, judge->hold_until)) {

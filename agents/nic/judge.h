@@ -82,12 +82,15 @@ enum nic_signal {
     NIC_SIGNALS
 };
 
-/* What BFD says of one fabric. A peer that was never heard, or said AdminDown, is not silent. */
+/* What BFD says of one fabric. A peer that was never up, or said AdminDown, is not silent; one that
+ * speaks and says that it does not hear us is: half a path carries nothing. */
 struct nic_bfd {
-    uint8_t peers;           /* sessions there are */
-    uint8_t up;              /* of these, up */
-    uint8_t silent;          /* were up, and are not heard any more */
-    uint8_t heard_elsewhere; /* of the silent, the ones judge_nic_is_heard_since says yes of */
+    uint8_t peers;  /* sessions there are */
+    uint8_t up;     /* of these, up */
+    uint8_t silent; /* were up, and are not heard any more, or do not hear us */
+    /* Of the silent, the ones that are up in the other fabric and judge_nic_is_heard_since() says
+     * yes of. */
+    uint8_t heard_elsewhere;
 };
 
 /* One look at a PF. All zero: nothing is known. Totals are as the kernel counts them and may start

@@ -193,10 +193,11 @@ void probe_nic_inventory(const char *root, const struct nic_place *place, struct
 enum nic_fact probe_nic_has_driver(const char *root, const struct nic_place *place)
 {
     struct path path = of_pci(root, place->pci, "/driver");
+    char driver[64];
 
     if (place->pci[0] == '\0')
         return NIC_NOT_KNOWN;
-    return exists(&path) ? NIC_YES : NIC_NO;
+    return sysfs_link_name(path.text, driver, sizeof driver) ? NIC_YES : NIC_NO;
 }
 
 /* "TOTAL_ERR_FATAL 3" at the end of a list of counters; Documentation/ABI/testing/

@@ -8,7 +8,7 @@
 # What the compiler or libc's headers may call on their own: memory and text functions (also in their
 # fortified form), libgcc's integer arithmetic, the stack protector; instrumentation of sanitizer,
 # coverage and fuzzing builds.
-harmless='^(mem(cpy|move|set|cmp)|str(len|nlen|cmp|ncmp)|bcmp|__(mem|str)[a-z]*_chk|__(popcount|ctz|clz|parity|u?div|u?mod|mul)[a-z]*[0-9]|__stack_chk_fail|__chk_fail|_GLOBAL_OFFSET_TABLE_)$'
+harmless='^(mem(cpy|move|set|cmp|chr)|str(len|nlen|cmp|ncmp)|bcmp|__(mem|str)[a-z]*_chk|__(popcount|ctz|clz|parity|u?div|u?mod|mul)[a-z]*[0-9]|__stack_chk_fail|__chk_fail|_GLOBAL_OFFSET_TABLE_)$'
 instruments='^(__(asan|ubsan|tsan|sanitizer|sancov|gcov|llvm|profile)_|__odr_asan|__start___sanc|__stop___sanc|llvm_gcov|__sancov)'
 
 # Sources that match a "pure" or "base" line of pure.txt. $1 tree, $2 the word.

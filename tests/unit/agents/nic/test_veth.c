@@ -1,0 +1,228 @@
+/* With real wires: a pair of virtual ones, the kernel's own counters and messages, and the loop
+ * that nicbond runs. How long is it from the counter's move to the verdict? A second thread watches
+ * the counter without a pause; the product is given its tick of 1 ms. */
+#include "agents/nic/watch.h"
+
+#include <net/if.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "agents/nic/sysfs.h"
+#include "tests/unit/agents/nic/wires.h"
+
+enum {
+    WAIT_MS = 8000, /* no test passes by waiting: it is for a loaded machine */
+    ROUNDS = 15,
+    JUDGED_US_MEDIAN = 5000, /* the budget of carrier loss to order issued, p99, is 5 ms */
+    JUDGED_US_MAX = 100000,  /* one round that the machine was elsewhere */
+};
+
+static struct tree tree;
+static struct watch watch;
+static struct hf_err err;
+static char missing[200];
+
+static void set_link(const char *name, bool is_up)
+{
+    struct ifreq request = {.ifr_flags = (short)(is_up ? IFF_UP : 0)};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    ck_assert_int_ge(fd, 0);
+    (void)snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
+    ck_assert_int_eq(ioctl(fd, SIOCSIFFLAGS, &request), 0);
+    close(fd);
+}
+
+/* The other end of the wire, in a process with a network of its own: what happens there is told
+ * here by nothing but the carrier. 'u' and 'd' switch it, every order is answered. */
+static int far_end(pid_t *pid)
+{
+    int pair[2];
+    char order = 'r';
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    *pid = fork();
+    ck_assert_int_ge(*pid, 0);
+    if (*pid == 0) {
+        close(pair[0]);
+        if (unshare(CLONE_NEWNET) != 0)
+            _exit(1);
+        do {
+            if (order != 'r')
+                set_link("far", order == 'u');
+            if (write(pair[1], &order, 1) != 1)
+                break;
+        } while (read(pair[1], &order, 1) == 1);
+        _exit(0);
+    }
+    close(pair[1]);
+    ck_assert_int_eq(read(pair[0], &order, 1), 1);
+    return pair[0];
+}
+
+static void order_far(int far, char order)
+{
+    ck_assert_int_eq(write(far, &order, 1), 1);
+}
+
+static void answered(int far)
+{
+    char order;
+
+    ck_assert_int_eq(read(far, &order, 1), 1);
+}
+
+static void open_watch(void)
+{
+    struct watch_setup setup = {.root = tree.root,
+                                .fabrics_count = 2,
+                                .wanted = {"near", "other"},
+                                .limits = {.hold_down_ms = 1, .hold_down_max_ms = 2}};
+
+    wires_pair("other", "side");
+    ck_assert_int_eq(watch_open(&watch, &setup, hf_clock_now(), missing, &err), HF_OK);
+}
+
+/* The hot loop's own rhythm, until fabric's PF is in this state; false at the deadline. */
+static bool await(hf_fabric fabric, enum hf_pf state)
+{
+    hf_time end = hf_time_add_ms(hf_clock_now(), WAIT_MS);
+    struct timespec tick = {.tv_nsec = 1000000};
+    struct pollfd fds[LISTEN_FDS];
+    unsigned count = watch_fds(&watch, fds);
+
+    for (;;) {
+        hf_time now = hf_clock_now();
+
+        (void)watch_tick(&watch, now);
+        if (watch.pf[fabric].verdict.state == state)
+            return true;
+        if (hf_time_reached(now, end))
+            return false;
+        if (ppoll(fds, count, &tick, NULL) > 0)
+            watch_hear(&watch, hf_clock_now());
+    }
+}
+
+/* Watches the counter of `near` from a thread of its own, without a pause. */
+struct witness {
+    int fd;
+    int64_t before;
+    atomic_bool is_ready;
+    int64_t moved_ns;
+};
+
+static void *watch_counter(void *user)
+{
+    struct witness *w = user;
+    hf_time end = hf_time_add_ms(hf_clock_now(), WAIT_MS);
+
+    atomic_store(&w->is_ready, true);
+    do {
+        w->moved_ns = hf_clock_now().ns;
+    } while (sysfs_fd_number(w->fd) == w->before && w->moved_ns < end.ns);
+    return NULL;
+}
+
+/* Microseconds from the counter's move to the verdict. */
+static int64_t fall(int far)
+{
+    struct witness w = {.is_ready = false};
+    pthread_t counter;
+    int64_t judged_ns;
+    char path[256];
+
+    (void)snprintf(path, sizeof path, "%s/sys/class/net/near/carrier_down_count", tree.root);
+    w.fd = sysfs_open(path);
+    ck_assert_int_ge(w.fd, 0);
+    w.before = sysfs_fd_number(w.fd);
+    ck_assert_int_eq(pthread_create(&counter, NULL, watch_counter, &w), 0);
+    while (!atomic_load(&w.is_ready))
+        sched_yield();
+    order_far(far, 'd');
+    ck_assert(await(0, HF_PF_DOWN));
+    judged_ns = hf_clock_now().ns;
+    ck_assert_int_eq(watch.pf[0].verdict.cause, HF_NIC_CARRIER);
+    ck_assert_int_eq(watch.pf[1].verdict.state, HF_PF_UP);
+    pthread_join(counter, NULL);
+    answered(far);
+    close(w.fd);
+    return (judged_ns - w.moved_ns) / 1000;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+START_TEST(a_wire_that_is_pulled_is_judged_within_the_budget)
+{
+    int64_t us[ROUNDS];
+    char command[128];
+    pid_t pid;
+    int far;
+
+    if (!wires_open(&tree))
+        return;
+    far = far_end(&pid);
+    (void)snprintf(command, sizeof command,
+                   "ip link add near type veth peer name far netns %d && ip link set near up",
+                   (int)pid);
+    wires_run(command);
+    order_far(far, 'u');
+    answered(far);
+    open_watch();
+    ck_assert(await(0, HF_PF_UP));
+    ck_assert(await(1, HF_PF_UP));
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        us[i] = fall(far);
+        order_far(far, 'u');
+        answered(far);
+        ck_assert(await(0, HF_PF_UP)); /* through a hold of 1 or 2 ms */
+    }
+    qsort(us, ROUNDS, sizeof us[0], by_size);
+    printf("counter to verdict, us: min %lld median %lld max %lld\n", (long long)us[0],
+           (long long)us[ROUNDS / 2], (long long)us[ROUNDS - 1]);
+    ck_assert_int_le(us[ROUNDS / 2], JUDGED_US_MEDIAN);
+    ck_assert_int_le(us[ROUNDS - 1], JUDGED_US_MAX);
+    close(far);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    watch_close(&watch);
+    wires_close(&tree);
+}
+END_TEST
+
+START_TEST(switched_off_renamed_and_taken_away)
+{
+    if (!wires_open(&tree))
+        return;
+    wires_pair("near", "far");
+    open_watch();
+    ck_assert(await(0, HF_PF_UP));
+    set_link("near", false);
+    ck_assert(await(0, HF_PF_DOWN));
+    while (watch.pf[0].verdict.cause != HF_NIC_ADMIN)
+        ck_assert(await(0, HF_PF_DOWN));
+    wires_run("ip link set near name moved");
+    set_link("moved", true);
+    ck_assert(await(0, HF_PF_UP));
+    ck_assert_str_eq(watch.pf[0].place.name, "moved");
+    wires_run("ip link del moved");
+    ck_assert(await(0, HF_PF_ABSENT));
+    ck_assert_int_eq(watch.pf[0].verdict.cause, HF_NIC_REMOVED);
+    wires_pair("near", "far");
+    ck_assert(await(0, HF_PF_UP));
+    ck_assert_str_eq(watch.pf[0].place.name, "near");
+    watch_close(&watch);
+    wires_close(&tree);
+}
+END_TEST
+
+HF_TEST_MAIN("agents/nic/veth", HF_CASE(a_wire_that_is_pulled_is_judged_within_the_budget),
+             HF_CASE(switched_off_renamed_and_taken_away))
