@@ -236,7 +236,7 @@ void bfd_apply(struct bfd *b, enum bfd_event event, hf_time now, struct bfd_chan
 {
     HF_ASSERT(event == BFD_PATH_LOST || event == BFD_DISABLE || event == BFD_ENABLE);
     changes->count = 0;
-    if (event != BFD_DISABLE)
+    if (event == BFD_PATH_LOST || (event == BFD_ENABLE && b->state == BFD_ADMIN_DOWN))
         forget(b);
     apply(b, event, now, changes);
     /* Without a path, or with our own ears closed, silence says nothing about a peer. */
