@@ -44,6 +44,7 @@ static enum copy_state read_copy(const uint8_t *bytes, struct flips_entry *entry
     if (hf_get_u32(&head) != hf_crc32c(0, r.at, r.len) || hf_get_u32(&r) != MAGIC)
         return COPY_BAD;
     *number = hf_get_u64(&r);
+    r.bad = r.bad || *number > INT64_MAX; /* rising, it must not come round */
     entry->epoch = hf_get_u64(&r);
     hf_get_bytes(&r, entry->pf, HF_PCI_NAME_MAX);
     is_pf_down = hf_get_enum(&r, 2);
@@ -56,7 +57,7 @@ static enum copy_state read_copy(const uint8_t *bytes, struct flips_entry *entry
 
 /* The copies of one fabric: which one counts, its number, and whether there is none though there
  * was one. Returns the index of the copy that counts, or FLIPS_COPIES. */
-static size_t newest(const uint8_t *bytes, size_t len, hf_fabric fabric, struct flips_entry *entry,
+static size_t newest(const uint8_t file[FLIPS_BYTES], hf_fabric fabric, struct flips_entry *entry,
                      uint64_t *number, bool *is_damaged)
 {
     size_t best = FLIPS_COPIES;
@@ -68,11 +69,8 @@ static size_t newest(const uint8_t *bytes, size_t len, hf_fabric fabric, struct 
         size_t at = (size_t)fabric * FLIPS_FABRIC_BYTES + i * FLIPS_COPY_BYTES;
         struct flips_entry one;
         uint64_t its_number = 0;
-        enum copy_state state;
+        enum copy_state state = read_copy(file + at, &one, &its_number);
 
-        if (at + FLIPS_COPY_BYTES > len)
-            continue;
-        state = read_copy(bytes + at, &one, &its_number);
         has_bad = has_bad || state == COPY_BAD;
         if (state == COPY_GOOD && its_number > *number) {
             best = i;
@@ -84,13 +82,23 @@ static size_t newest(const uint8_t *bytes, size_t len, hf_fabric fabric, struct 
     return best;
 }
 
+/* A file that ends early goes on with zeros, as it will once something behind is written. */
+static void pad(const uint8_t *bytes, size_t len, uint8_t file[FLIPS_BYTES])
+{
+    memset(file, 0, FLIPS_BYTES);
+    if (len > 0)
+        memcpy(file, bytes, len < FLIPS_BYTES ? len : FLIPS_BYTES);
+}
+
 void flips_load(struct flips *f, const uint8_t *bytes, size_t len)
 {
+    uint8_t file[FLIPS_BYTES];
     uint64_t number;
 
+    pad(bytes, len, file);
     memset(f, 0, sizeof *f);
     for (hf_fabric i = 0; i < HF_FABRICS_MAX; i++)
-        (void)newest(bytes, len, i, &f->fabric[i], &number, &f->is_damaged[i]);
+        (void)newest(file, i, &f->fabric[i], &number, &f->is_damaged[i]);
 }
 
 void flips_copy(const uint8_t *bytes, size_t len, hf_fabric fabric, const struct flips_entry *entry,
@@ -98,12 +106,15 @@ void flips_copy(const uint8_t *bytes, size_t len, hf_fabric fabric, const struct
 {
     struct hf_writer w = hf_writer_on(copy + CRC_BYTES, FLIPS_COPY_BYTES - CRC_BYTES);
     struct hf_writer head = hf_writer_on(copy, CRC_BYTES);
+    uint8_t file[FLIPS_BYTES];
     struct flips_entry was;
     uint64_t number;
     bool is_damaged;
-    size_t best = newest(bytes, len, fabric, &was, &number, &is_damaged);
+    size_t best;
 
     HF_ASSERT(fabric < HF_FABRICS_MAX);
+    pad(bytes, len, file);
+    best = newest(file, fabric, &was, &number, &is_damaged);
     memset(copy, 0, FLIPS_COPY_BYTES);
     hf_put_u32(&w, MAGIC);
     hf_put_u64(&w, number + 1);

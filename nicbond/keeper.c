@@ -103,17 +103,33 @@ static bool see_vm(void *user, const char *name)
     return true;
 }
 
-static void see(struct keeper *k)
+static void see_vms(struct keeper *k)
 {
     struct hf_err err;
 
     k->legs = 0;
     k->is_certain = true;
-    /* No folder: libvirt has not run since the boot, or is not here: whoever runs a VM is not
-     * known.
-     */
+    memset(k->leg, 0, sizeof k->leg);
+    /* No folder: libvirt has not run since the boot, or is not here. Who runs is not known then. */
     if (legs_each(k->setup.run, see_vm, k, &err) != HF_OK)
         k->is_certain = false;
+}
+
+static uint32_t crc_of_vms(const struct keeper *k)
+{
+    return hf_crc32c(k->is_certain, k->leg, k->legs * sizeof k->leg[0]);
+}
+
+bool keeper_glance(struct keeper *k)
+{
+    see_vms(k);
+    return crc_of_vms(k) != k->vms_crc;
+}
+
+static void see(struct keeper *k)
+{
+    see_vms(k);
+    k->vms_crc = crc_of_vms(k);
     for (unsigned f = 0; f < HF_FABRICS_MAX; f++)
         see_pf(k, f);
 }

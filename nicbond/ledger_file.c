@@ -188,6 +188,7 @@ static enum hf_code load(int fd, const char *name, struct ledger *l, off_t *coun
 {
     uint8_t *bytes = malloc((size_t)LEDGER_BYTES_MAX + 1);
     enum hf_code code;
+    struct hf_err was;
     size_t len;
 
     if (bytes == NULL)
@@ -197,11 +198,13 @@ static enum hf_code load(int fd, const char *name, struct ledger *l, off_t *coun
         code = hf_err_wrap(err, "%s", name);
     if (code == HF_OK)
         *counts = (off_t)(len - *torn);
-    if (code == HF_EBAD)
+    if (code == HF_EBAD) {
+        was = *err;
         (void)hf_err_set(err, HF_EBAD,
                          "%.200s. No VF is touched. To go on: move the file away, look at the VFs "
                          "of stopped VMs (ip link show PF), and restart holdfast-nicbond",
-                         err->text);
+                         was.text);
+    }
     free(bytes);
     return code;
 }

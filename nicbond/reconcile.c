@@ -358,13 +358,17 @@ static bool may_share_mac(const struct reconcile_view *view, const struct reconc
 }
 
 static struct reconcile_item item_of_leg(enum reconcile_kind kind, const struct reconcile_leg *leg,
-                                         hf_vm_uid other, const char *why)
+                                         hf_vm_uid other, struct place at, const char *why)
 {
     struct reconcile_item item = {
         .kind = kind, .uid = leg->uid, .start_no = leg->start_no, .other = other, .why = why};
 
     (void)hf_str_copy(item.vf, sizeof item.vf, leg->vf);
     memcpy(item.config.mac, leg->mac, VF_MAC_BYTES);
+    if (at.pf != NULL) {
+        (void)hf_str_copy(item.pf, sizeof item.pf, at.pf->pci);
+        item.number = at.number;
+    }
     return item;
 }
 
@@ -374,11 +378,13 @@ static void look_pair(const struct reconcile_view *view, const struct reconcile_
     struct reconcile_item item;
 
     if (a->vf[0] != '\0' && strcmp(a->vf, b->vf) == 0 && !is_same_vm(a, b)) {
-        item = item_of_leg(RECONCILE_TWO_OWNERS, a, b->uid, "two running VMs have it");
+        item = item_of_leg(RECONCILE_TWO_OWNERS, a, b->uid, place_of(view, a->vf),
+                           "two running VMs have it");
         add(result, &item);
     } else if (!vf_mac_is_none(a->mac) && vf_mac_same(a->mac, b->mac) &&
                !may_share_mac(view, a, b)) {
-        item = item_of_leg(RECONCILE_TWO_MACS, a, b->uid, "two legs have the same MAC");
+        item = item_of_leg(RECONCILE_TWO_MACS, a, b->uid, place_of(view, a->vf),
+                           "two legs have the same MAC");
         add(result, &item);
     }
 }
@@ -394,14 +400,11 @@ static void look_leg(const struct reconcile_view *view, const struct reconcile_l
         return;
     if (entry == NULL && at.pf == NULL)
         return; /* some other device, or one of a PF that does not answer */
-    item = item_of_leg(RECONCILE_UNRECORDED, leg, entry != NULL ? entry->uid : 0,
+    item = item_of_leg(RECONCILE_UNRECORDED, leg, entry != NULL ? entry->uid : 0, at,
                        entry != NULL ? "it runs with a VF that the ledger gives to another"
                                      : "it runs with a VF that nobody prepared");
-    if (at.pf != NULL) {
-        (void)hf_str_copy(item.pf, sizeof item.pf, at.pf->pci);
-        item.number = at.number;
+    if (at.pf != NULL)
         item.config = at.pf->vf[at.number].config;
-    }
     add(result, &item);
 }
 
