@@ -310,13 +310,16 @@ static void print_why_needs(const struct cmd *cmd, const json_t *why)
 
     json_array_foreach(json_object_get(why, "needs"), i, need)
     {
-        const char *command = cmd_str(need, "command");
+        const char *command = cmd_str(need, "command"), *text = cmd_str(need, "text");
+        bool is_long = table_text_width(text) + table_text_width(command) + 3 > cmd->look.width;
 
         if (i == 0)
             (void)fputc('\n', stdout);
-        table_styled(stdout, &cmd->look, TABLE_BAD, "%s", cmd_str(need, "text"));
-        if (command[0] != '\0' && strncmp(command, "holdfast why ", 13) != 0)
+        table_styled(stdout, &cmd->look, TABLE_BAD, "%s", text);
+        if (command[0] != '\0' && strncmp(command, "holdfast why ", 13) != 0) {
+            (void)fputs(is_long ? "\n" : "", stdout);
             table_styled(stdout, &cmd->look, TABLE_BOLD, "   %s", command);
+        }
         (void)fputc('\n', stdout);
     }
 }

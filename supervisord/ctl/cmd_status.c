@@ -296,6 +296,7 @@ static void print_vm_counts(const struct cmd *cmd, const json_t *vms)
         "unplaceable", "failed",   "held",     "stopped"};
     const char *separator = "   ";
     const json_t *vm;
+    int at_risk = 0;
     size_t i;
 
     table_styled(stdout, &cmd->look, TABLE_BOLD, "VMS");
@@ -311,6 +312,14 @@ static void print_vm_counts(const struct cmd *cmd, const json_t *vms)
         (void)fputs(separator, stdout);
         table_styled(stdout, &cmd->look, cmd_state_style(states[s]), "%d %s", count, states[s]);
         separator = cmd->look.is_ascii ? ", " : " \u00b7 ";
+    }
+    json_array_foreach(vms, i, vm)
+    {
+        at_risk += cmd_true(vm, "degraded");
+    }
+    if (at_risk > 0) {
+        (void)fputs(separator, stdout);
+        table_styled(stdout, &cmd->look, TABLE_WARN, "%d AT RISK", at_risk);
     }
     if (json_array_size(vms) == 0)
         (void)fputs("   none yet: holdfast vm add FILE", stdout);
