@@ -332,13 +332,18 @@ void nics_told(struct nics *n, const struct hf_report *report, hf_time now)
 
 /* ---- the group ---- */
 
+/* What was told is not in the state, and not on its way there either. */
+static void told_nothing(struct nics *n)
+{
+    n->pace.is_waiting = false;
+    for (unsigned i = 0; i < HF_VMS_MAX; i++)
+        n->vm[i].pace.is_waiting = false;
+}
+
 void nics_group(struct nics *n, bool is_synced, hf_time now)
 {
-    if (is_synced && !n->is_synced) {
-        n->pace.is_waiting = false;
-        for (unsigned i = 0; i < HF_VMS_MAX; i++)
-            n->vm[i].pace.is_waiting = false;
-    }
+    if (is_synced && !n->is_synced)
+        told_nothing(n);
     n->is_synced = is_synced;
     soon(n, now);
 }
@@ -359,8 +364,11 @@ void nics_stepped(struct nics *n, const struct engine_out *out, hf_time now, hf_
             continue;
         if (is_about_pfs(c->why) && c->detail / 100 < HF_FABRICS_MAX)
             n->since[c->ix][c->detail / 100] = wall;
-        if (c->was != c->now)
-            soon(n, now); /* a node that came anew has told nothing yet */
+        if (c->was == c->now)
+            continue;
+        if (c->ix == self(n, state(n)).ix)
+            told_nothing(n); /* who came anew has told nothing yet */
+        soon(n, now);
     }
 }
 

@@ -434,7 +434,7 @@ static void relearn(struct sim *s, const struct engine *e)
         struct hf_vm_view view = engine_vm(e, vm);
         learn_vm(s, view.def, uid, view.desire == HF_WANT_RUNNING);
         v->bad_starts = 0;
-        v->was_relearned = true;
+        v->was_relearned = v->has_target = true;
         if (view.state == HF_VM_HELD)
             v->ended_on_purpose = true;
         if (view.state == HF_VM_FAILED)
@@ -475,8 +475,9 @@ static void learn_by_hand(struct sim *s, const struct hf_event *ev)
 static void say_step(struct sim *s, hf_node n, const struct hf_event *ev,
                      const struct engine_out *out)
 {
-    static const char *const types[] = {"?",       "members", "facts", "inventory", "vm",  "beat",
-                                        "expired", "done",    "order", "attest",    "path"};
+    static const char *const types[] = {"?",    "members", "facts", "inventory", "vm",
+                                        "beat", "expired", "done",  "order",     "attest",
+                                        "path", "nics",    "legs"};
     SAY(s, n.ix, "#%llu %s from %d%s %s", (unsigned long long)ev->seq,
         ev->type < HF_EVENT_TYPES ? types[ev->type] : "?", hf_node_is(ev->from) ? ev->from.ix : -1,
         out->applied ? "" : " NOT APPLIED:", hf_reason_name(out->why));
@@ -533,6 +534,8 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
         check_change(s, n, &out->changes[i]);
         if (is_first)
             checker_node_change(s, e, ev, &out->changes[i]);
+        if (is_first)
+            checker_vm_change(s, e, &out->changes[i]);
     }
     if (ev->type == HF_EV_MEMBERS && is_first)
         checker_members(s, ev);
@@ -792,5 +795,5 @@ bool checker_is_content(struct sim *s, hf_nodes core, char *why, size_t cap)
                  hf_reason_name(view.why), view.possible);
         return false;
     }
-    return true;
+    return checker_legs_content(s, core, e, has_room, why, cap);
 }

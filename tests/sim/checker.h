@@ -35,6 +35,7 @@ struct checker_vm {
     bool is_added;
     bool wants_run;
     bool was_relearned;    /* orders about it may have been lost with a history */
+    bool has_target;       /* it was to be moved; until it is placed */
     bool ended_on_purpose; /* last end by hand or by the guest, or started by hand */
     hf_node last_host;     /* of the newest process */
     uint32_t last_start_no;
@@ -80,6 +81,7 @@ struct checker {
     uint32_t steps_minute, busiest_minute;
     uint64_t starts, fences, changes, order_steps;
     uint64_t proofs[HF_PROOFS], dog_resets, self_stops, pings;
+    uint64_t leg_moves;
     int64_t incident[CHECKER_INCIDENTS]; /* nodes that the group decided to fence by itself */
     uint32_t incidents;
     uint64_t max_seq;
@@ -119,6 +121,8 @@ void checker_effect(struct sim *s, hf_node n, const struct hf_effect *fx);
 /* Of a node, at the first replica that steps there. */
 void checker_node_change(struct sim *s, const struct engine *e, const struct hf_event *ev,
                          const struct hf_change *c);
+/* Of a VM, likewise: what NICs have to do with it. */
+void checker_vm_change(struct sim *s, const struct engine *e, const struct hf_change *c);
 void checker_members(struct sim *s, const struct hf_event *ev);
 /* A history ends before its newest step. */
 void checker_forgets(struct sim *s, const struct hf_event *ev);
@@ -133,6 +137,11 @@ struct feed_verdict;
 void checker_dog_fed(struct sim *s, hf_node n, const struct feed_verdict *v, bool is_late);
 void checker_dog_fires(struct sim *s, hf_node n);
 void checker_minute(struct sim *s);
+/* Does everybody who has no leg where it runs go to where it would have one? */
+typedef bool checker_has_room(struct sim *s, const struct checker_vm *v, hf_node n,
+                              const struct engine *e);
+bool checker_legs_content(struct sim *s, hf_nodes core, const struct engine *e,
+                          checker_has_room *has_room, char *why, size_t cap);
 /* End of the liveness phase. True: nothing is owed any more. */
 bool checker_is_content(struct sim *s, hf_nodes core, char *why, size_t cap);
 

@@ -620,12 +620,24 @@ static bool fault_group(struct sim *s, enum fault f, hf_node n)
     }
 }
 
+static bool fault_card(struct sim *s, enum fault f, hf_node n)
+{
+    int64_t lasts;
+    uint32_t arg;
+    if (f < FAULT_N1 || !card_strike(s, f, n, &lasts, &arg))
+        return false;
+    if (lasts != 0)
+        undo_in(s, lasts, f, hf_bit(n), arg);
+    return true;
+}
+
 static bool strike(struct sim *s, enum fault f)
 {
     hf_node n = f == FAULT_K1 ? sim_odd_node(s) : any_node(s);
-    return fault_process(s, f, n) || fault_corosync(s, f, n) || fault_wires(s, f, n) ||
-           fault_host(s, f, n) || fault_watchdog(s, f, n) || fault_daemon(s, f, n) ||
-           fault_group(s, f, n) || fault_disk(s, f, n) || fault_rest(s, f, n);
+    return fault_card(s, f, n) || fault_process(s, f, n) || fault_corosync(s, f, n) ||
+           fault_wires(s, f, n) || fault_host(s, f, n) || fault_watchdog(s, f, n) ||
+           fault_daemon(s, f, n) || fault_group(s, f, n) || fault_disk(s, f, n) ||
+           fault_rest(s, f, n);
 }
 
 /* ---- faults that wait for a moment ---- */
@@ -761,7 +773,7 @@ static bool is_counted_later(enum fault f)
 {
     return f == FAULT_C5 || f == FAULT_C16 || f == FAULT_P6 || f == FAULT_H6 || f == FAULT_H7 ||
            f == FAULT_H12 || f == FAULT_H13 || f == FAULT_H14 || f == FAULT_H15 || f == FAULT_H10 ||
-           f == FAULT_H11;
+           f == FAULT_H11 || f == FAULT_N6;
 }
 
 void faults_next(struct sim *s)
@@ -886,6 +898,12 @@ void faults_undo(struct sim *s, uint32_t slot)
         return;
     sim_busy(s);
     s->faults.undo[slot].is_used = false;
+    if (u.fault >= FAULT_N1) {
+        int64_t lasts;
+        if (card_undo(s, (enum fault)u.fault, n, &lasts, &u.arg))
+            undo_in(s, lasts, (enum fault)u.fault, u.nodes, u.arg);
+        return;
+    }
     SAY(s, hf_node_is(n) ? n.ix : -1, "end of %s", ids[u.fault]);
     switch ((enum fault)u.fault) {
     case FAULT_P8:
@@ -998,6 +1016,7 @@ void faults_heal(struct sim *s, hf_nodes core)
         if (!s->node[i].is_alive)
             node_daemon_start(s, n);
     }
+    card_heal(s, core);
     for (unsigned i = 0; i < s->opt.nodes; i++)
         keep_apart(s, i, core);
     totem_heal(s, core);

@@ -80,7 +80,18 @@
     FAULT(O9, "a host is shut down cleanly")                                                       \
     FAULT(M3, "a local process stalls corosync")                                                   \
     FAULT(M5, "a forged group member says old things, noise, or nothing")                          \
-    FAULT(M9, "an old state is put in a node's place")
+    FAULT(M9, "an old state is put in a node's place")                                             \
+    FAULT(N1, "a PF loses its carrier")                                                            \
+    FAULT(N2, "carrier, and nothing passes")                                                       \
+    FAULT(N3, "a port flaps at 10 Hz")                                                             \
+    FAULT(N4, "both ports of a host are down")                                                     \
+    FAULT(N5, "a PF is reset, its VFs vanish")                                                     \
+    FAULT(N6, "a VF cannot be attached")                                                           \
+    FAULT(N7, "a fatal PCIe error")                                                                \
+    FAULT(N8, "a VM's legs are told of where it does not run")                                     \
+    FAULT(N9, "a PF degrades slowly")                                                              \
+    FAULT(N10, "nicbond hangs, or is killed")                                                      \
+    FAULT(NX, "a whole fabric is down, as N1 or N2")
 
 #define FAULT(id_, text_) FAULT_##id_,
 enum fault { FAULT_LIST FAULTS };

@@ -86,6 +86,23 @@ static void paths_later(struct sim *s, hf_node n)
                               .at = at, .kind = SIM_PATHS, .node = n.ix, .gen = ++d->paths_gen});
 }
 
+/* What nicbond said last is told when the pause is over, and again until it is so. */
+static void nics_later(struct sim *s, hf_node n)
+{
+    struct sim_node *d = &s->node[n.ix];
+    hf_time deadline = nics_deadline(&d->nics);
+    hf_time now = node_clock(s, n);
+    if (deadline.ns == INT64_MAX)
+        return;
+    int64_t wait = deadline.ns > now.ns ? deadline.ns - now.ns : 0;
+    int64_t at = s->now + node_true_ns(s, n, wait) + 1000;
+    if (d->nics_at != 0 && d->nics_at <= at)
+        return;
+    d->nics_at = at;
+    queue_push(&s->queue,
+               (struct sim_event){.at = at, .kind = SIM_NICS, .node = n.ix, .gen = ++d->nics_gen});
+}
+
 void node_reschedule(struct sim *s, hf_node n)
 {
     struct sim_node *d = &s->node[n.ix];
@@ -94,6 +111,7 @@ void node_reschedule(struct sim *s, hf_node n)
     lease_loop(s, n);
     lease_later(s, n);
     paths_later(s, n);
+    nics_later(s, n);
     hf_time deadline = replica_deadline(d->replica);
     hf_time now = node_clock(s, n);
     int64_t wait = deadline.ns > now.ns ? deadline.ns - now.ns : 0;
@@ -160,8 +178,11 @@ static void port_stepped(void *user, const struct engine *e, const struct hf_eve
     checker_stepped(s, d->me, e, ev, out);
     if (ev->type == HF_EV_MEMBERS)
         d->forgot = false;
-    if (ev->type == HF_EV_MEMBERS)
+    if (ev->type == HF_EV_MEMBERS) {
         paths_group(&d->paths, true, node_clock(s, d->me));
+        nics_group(&d->nics, true, node_clock(s, d->me));
+    }
+    nics_stepped(&d->nics, out, node_clock(s, d->me), (hf_wall){s->now});
     ask_if_due(d, e);
     if (++d->unsaved > s->opt.journal_lag && !d->disk_hangs)
         store(d, e);
@@ -354,8 +375,10 @@ static void port_phase(void *user, enum replica_phase was, enum replica_phase no
     sim_busy(d->sim);
     SAY(d->sim, d->me.ix, "%s -> %s: %s", names[was], names[now], why);
     d->phase = now;
-    if (now != REPLICA_SYNCED)
+    if (now != REPLICA_SYNCED) {
         paths_group(&d->paths, false, node_clock(d->sim, d->me));
+        nics_group(&d->nics, false, node_clock(d->sim, d->me));
+    }
     checker_phase(d->sim, d->me, now);
 }
 
@@ -425,6 +448,37 @@ static void port_news(void *user, hf_node target, uint8_t level, const struct hf
         (int)tested->u.tested.found);
 }
 
+static bool port_nic(void *user, const struct hf_report *report)
+{
+    (void)user;
+    (void)report;
+    return false; /* operators' failbacks are not simulated */
+}
+
+static void port_ask(void *user, hf_node member, uint32_t number, hf_vm_uid uid, hf_fabric to)
+{
+    (void)user;
+    (void)member;
+    (void)number;
+    (void)uid;
+    (void)to;
+}
+
+static void port_flipped(void *user, const struct hf_flip *flip, uint32_t asker, uint32_t number)
+{
+    (void)user;
+    (void)flip;
+    (void)asker;
+    (void)number;
+}
+
+static void port_answered(void *user, uint64_t cookie, const struct hf_flip *flip)
+{
+    (void)user;
+    (void)cookie;
+    (void)flip;
+}
+
 static void open_objects(struct sim *s, hf_node n)
 {
     struct sim_node *d = &s->node[n.ix];
@@ -438,8 +492,11 @@ static void open_objects(struct sim *s, hf_node n)
     paths_init(
         &d->paths, nodeid,
         &(struct paths_ports){d, port_engine, port_submit, port_test, port_tested, port_news});
+    nics_init(&d->nics, nodeid,
+              &(struct nics_ports){d, port_engine, port_submit, port_nic, port_ask, port_flipped,
+                                   port_answered});
     d->dog_waits = false;
-    d->lease_at = d->paths_at = 0;
+    d->lease_at = d->paths_at = d->nics_at = 0;
 }
 
 /* ---- the daemon's life ---- */
@@ -536,6 +593,7 @@ void node_daemon_start(struct sim *s, hf_node n)
     if (s->world.host[n.ix].agent_alive)
         node_agent_connected(s, n);
     dog_daemon_up(s, n);
+    card_daemon_up(s, n);
     paths_runner(&d->paths, true, node_clock(s, n));
     node_reschedule(s, n);
 }
@@ -582,7 +640,8 @@ void node_daemon_resume(struct sim *s, hf_node n)
     sim_busy(s);
     SAY(s, n.ix, "daemon goes on");
     d->is_paused = false;
-    d->tick_at = d->lease_at = d->paths_at = 0;
+    d->tick_at = d->lease_at = d->paths_at = d->nics_at = 0;
+    card_daemon_resumes(s, n);
     checker_phase(s, n, d->phase);
     if (d->dog_waits) {
         d->dog_waits = false;
@@ -777,6 +836,12 @@ static void submit(struct sim *s, hf_node n, const struct hf_event *ev)
     node_reschedule(s, n);
 }
 
+void node_submit(struct sim *s, hf_node n, const struct hf_event *ev)
+{
+    sim_busy(s);
+    submit(s, n, ev);
+}
+
 static void take_report(struct sim *s, hf_node n)
 {
     struct sim_node *d = &s->node[n.ix];
@@ -849,7 +914,7 @@ void node_clock_jumps(struct sim *s, hf_node n, int64_t ns)
             (struct sim_event){
                 .at = t->at, .kind = SIM_TIMER, .node = n.ix, .a = (uint16_t)i, .gen = ++t->gen});
     }
-    d->tick_at = d->lease_at = d->paths_at = 0;
+    d->tick_at = d->lease_at = d->paths_at = d->nics_at = 0;
     node_reschedule(s, n);
     dog_clock_jumped(s, n);
 }
@@ -880,6 +945,16 @@ static void paths_due(struct sim *s, const struct sim_event *ev)
         return;
     d->paths_at = 0;
     paths_turn(&d->paths, node_clock(s, d->me));
+    node_reschedule(s, d->me);
+}
+
+static void nics_due(struct sim *s, const struct sim_event *ev)
+{
+    struct sim_node *d = &s->node[ev->node];
+    if (ev->gen != d->nics_gen || !d->is_alive || d->is_paused)
+        return;
+    d->nics_at = 0;
+    nics_turn(&d->nics, node_clock(s, d->me));
     node_reschedule(s, d->me);
 }
 
@@ -951,6 +1026,9 @@ void node_event(struct sim *s, const struct sim_event *ev)
         return;
     case SIM_TESTED:
         test_due(s, ev);
+        return;
+    case SIM_NICS:
+        nics_due(s, ev);
         return;
     case SIM_DAEMON_UP:
         if (ev->gen == d->gen)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "supervisord/act/lease.h"
+#include "supervisord/act/nics.h"
 #include "supervisord/act/paths.h"
 #include "supervisord/cluster/replica.h"
 #include "supervisord/engine/engine.h"
@@ -70,9 +71,10 @@ struct sim_node {
     bool keeps_pid;     /* the next daemon gets the number of the last one */
     struct lease lease; /* the daemon's own objects */
     struct paths paths;
+    struct nics nics;
     bool dog_waits; /* a feeder's record, while the daemon was paused */
-    int64_t lease_at, paths_at;
-    uint32_t lease_gen, paths_gen;
+    int64_t lease_at, paths_at, nics_at;
+    uint32_t lease_gen, paths_gen, nics_gen;
     struct hf_report tested;    /* of the path test under way */
     hf_nodes view_ring;         /* of the newest view its daemon has been told */
     struct node_report *report; /* ring */
@@ -112,6 +114,8 @@ void node_agent_lost(struct sim *s, hf_node n);
 void node_facts(struct sim *s, hf_node n);
 /* An operator's order given at this node; false: it is not in a position to take one. */
 bool node_order(struct sim *s, hf_node n, const struct hf_event *order);
+/* A daemon that says what it should not. */
+void node_submit(struct sim *s, hf_node n, const struct hf_event *ev);
 /* Its corosync has nothing more for it: perform what is still wanted. */
 void node_perform(struct sim *s, hf_node n);
 void node_reschedule(struct sim *s, hf_node n);

@@ -56,6 +56,8 @@ void operator_draw_vm(struct sim *s, struct hf_event *ev, unsigned number)
         hf_str_copy(def->together, sizeof def->together, "pair");
     if (sim_chance(s, 150))
         def->allowed = (hf_nodes)sim_between(s, 1, sim_all(s));
+    if (s->opt.has_nics)
+        def->legs = sim_chance(s, 750) ? 3 : (hf_legs)sim_between(s, 0, 2);
     if (sim_chance(s, 200))
         def->preferred = sim_node_at((unsigned)sim_between(s, 0, s->opt.nodes - 1));
 }

@@ -69,6 +69,18 @@ static void draw_watchdog(struct hf_rng *r, struct sim_options *opt)
             hf_safe_time_ms(opt->lease_ms, opt->wd_timeout_ms) + ONE_OF(r, 0, 1000, 30000);
 }
 
+/* From a generator of its own: a seed without NICs is the run that it was before there were any. */
+static void draw_nics(struct sim_options *opt)
+{
+    struct hf_rng rng = hf_rng_seeded(opt->seed ^ 0xca4du);
+    struct hf_rng *r = &rng;
+    opt->has_nics = hf_rng_permille(r, 600);
+    opt->nic_hold_ms = ONE_OF(r, 1000, 5000, 30000);
+    opt->policy.leg_move_ms = ONE_OF(r, 1000, 2000, 5000, 30000);
+    for (unsigned i = FAULT_N1; i <= FAULT_N10 && opt->has_nics; i++)
+        opt->weight[i] = hf_rng_permille(r, 500) ? (uint32_t)hf_rng_between(r, 1, 15) : 0;
+}
+
 void options_draw(struct sim_options *opt, uint64_t seed)
 {
     struct hf_rng rng = hf_rng_seeded(seed ^ 0x5ee0u);
@@ -94,7 +106,7 @@ void options_draw(struct sim_options *opt, uint64_t seed)
     opt->has_operator = hf_rng_permille(r, 700);
     opt->is_armed_late = hf_rng_permille(r, 100);
     opt->fault_gap_ms = ONE_OF(r, 20000, 60000, 180000, 300000, 600000);
-    for (unsigned i = 0; i < FAULTS; i++)
+    for (unsigned i = 0; i < FAULT_N1; i++)
         opt->weight[i] = hf_rng_permille(r, 350) ? (uint32_t)hf_rng_between(r, 1, 10) : 0;
     opt->net_us = ONE_OF(r, 300, 1000, 5000, 50000);
     opt->client_us = ONE_OF(r, 50, 500, 5000, 100000);
@@ -117,6 +129,7 @@ void options_draw(struct sim_options *opt, uint64_t seed)
         opt->skew_ppm[opt->fast_node] = (int32_t)ONE_OF(r, 50000, 300000, 1000000);
     }
     opt->has_stranger = hf_rng_permille(r, 400);
+    draw_nics(opt);
 }
 
 void options_plain(struct sim_options *opt)
@@ -144,7 +157,9 @@ void options_plain(struct sim_options *opt)
         .lease_ms = 5000,
         .wd_round_ms = 1,
         .fast_node = 0xff,
-        .policy = {.silent_grace_ms = 10000,
+        .nic_hold_ms = 5000,
+        .policy = {.leg_move_ms = 5000,
+                   .silent_grace_ms = 10000,
                    .startup_grace_ms = 60000,
                    .fence_deadline_ms = 20000,
                    .start_deadline_ms = 30000,
@@ -207,6 +222,7 @@ static const struct key keys[] = {
     POLICY(returns_max),
     POLICY(storm_window_ms),
     POLICY(storm_fences),
+    POLICY(leg_move_ms),
     KEY(is_random),
     KEY(has_operator),
     KEY(is_armed_late),
@@ -233,6 +249,8 @@ static const struct key keys[] = {
     KEY(wd_round_ms),
     KEY(fast_node),
     KEY(has_stranger),
+    KEY(has_nics),
+    KEY(nic_hold_ms),
 };
 
 static uint64_t key_get(const struct sim_options *opt, const struct key *key)
@@ -293,6 +311,7 @@ void options_group(const struct sim_options *opt, struct hf_group *group)
         def->nodeid = 1 + i;
         def->fence_levels = opt->fence_levels;
         def->reserve_mib = 1024;
+        def->fabrics = opt->has_nics ? 3 : 0;
         def->has_watchdog = opt->has_watchdog && (opt->wd_none >> i & 1u) == 0;
     }
     group->policy = opt->policy;
@@ -312,5 +331,5 @@ uint64_t options_budget_ms(const struct sim_options *opt)
     uint64_t longer = p->safe_time_ms > p->hold_max_ms ? p->safe_time_ms : p->hold_max_ms;
     uint64_t safe = opt->lease_ms + 4ull * (opt->wd_timeout_ms + opt->wd_round_ms) + longer;
     return 2 * (detect + p->startup_grace_ms + p->silent_grace_ms + fence + start + safe) +
-           p->flap_window_ms + 600000;
+           p->flap_window_ms + 2 * p->leg_move_ms + 600000;
 }

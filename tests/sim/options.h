@@ -10,7 +10,7 @@
 #include "tests/sim/faults.h"
 
 /* Raise when the same seed no longer gives the same run: kept seeds then name another generator. */
-enum { SIM_GENERATOR = 2 };
+enum { SIM_GENERATOR = 3 };
 
 enum { SIM_VMS_MAX = 48 }; /* uids a run may ever use: the truth is kept by uid */
 
@@ -52,6 +52,8 @@ struct sim_options {
     uint8_t wd_kind[HF_NODES_MAX]; /* enum dog_kind */
     uint8_t fast_node;             /* whose clock runs away; 0xff = nobody's */
     bool has_stranger;             /* another process in the group, under a node's name */
+    bool has_nics;                 /* every host names a PF in both fabrics */
+    uint32_t nic_hold_ms;          /* hold-down of a PF that came back */
 };
 
 void options_draw(struct sim_options *opt, uint64_t seed);

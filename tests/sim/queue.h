@@ -44,6 +44,11 @@ enum sim_kind {
     SIM_HAND,      /* what people and packages do some time after an order */
     SIM_ASK,       /* a daemon asks its VM agent, as it does every few seconds */
     SIM_LIBVIRT_UP,
+    SIM_CARD,       /* nicbond looks at its PFs */
+    SIM_CARD_SAYS,  /* its word reaches its daemon */
+    SIM_CARD_UP,    /* it starts */
+    SIM_CARD_STALE, /* its daemon finds that it is mute */
+    SIM_NICS,       /* nics_deadline() of a daemon */
     SIM_HOST_UP,
     SIM_FAULT,  /* the next drawn fault */
     SIM_MOMENT, /* a fault that waited for its moment */

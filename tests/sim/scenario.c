@@ -232,6 +232,8 @@ static bool add_vm(struct scenario *c, const struct line *l)
             def->priority = (uint16_t)number;
         else if (strcmp(l->word[i], "restarts") == 0 && is_number)
             def->restarts_max = def->restarts_here = (uint8_t)number;
+        else if (strcmp(l->word[i], "legs") == 0 && is_number)
+            def->legs = (hf_legs)(number & 3);
         else if (strcmp(l->word[i], "run") == 0 && is_number)
             ev.u.order.wants_run = number != 0;
         else
@@ -391,6 +393,30 @@ static bool do_dog(struct scenario *c, const struct line *l, hf_node n)
     return true;
 }
 
+static bool do_card(struct scenario *c, const struct line *l, hf_node n)
+{
+    static const char *const kinds[] = {"ok", "carrier", "black-hole", "gone", "aer", "slow"};
+    struct sim *s = c->sim;
+    const char *what = l->word[1];
+    if (strcmp(what, "pf") == 0 && l->words > 4) {
+        int kind = mood(l->word[4], kinds, 6);
+        if (kind < 0 || (l->word[3][0] != 'a' && l->word[3][0] != 'b'))
+            return false;
+        card_breaks(s, n, l->word[3][0] == 'b', (enum card_sick)kind);
+    } else if (strcmp(what, "nicbond-dies") == 0) {
+        card_nicbond_dies(s, n, SIM_FOREVER);
+    } else if (strcmp(what, "nicbond-hangs") == 0) {
+        card_nicbond_sticks(s, n, true);
+    } else if (strcmp(what, "nicbond-goes-on") == 0) {
+        card_nicbond_sticks(s, n, false);
+    } else if (strcmp(what, "vfs-refused") == 0) {
+        s->world.host[n.ix].card.refuses_vfs = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static bool do_daemon(struct scenario *c, const struct line *l, hf_node n)
 {
     struct sim *s = c->sim;
@@ -443,6 +469,11 @@ static bool do_step(struct scenario *c, struct line *l)
             totem_cut_off(s, hf_bit(sim_node_at(i)));
         return true;
     }
+    if (strcmp(l->word[1], "fabric") == 0 && l->words > 3 &&
+        (l->word[2][0] == 'a' || l->word[2][0] == 'b')) {
+        card_fabric(s, l->word[2][0] == 'b', strcmp(l->word[3], "down") == 0);
+        return true;
+    }
     if (strcmp(l->word[1], "as") == 0 && l->words > 3 && c->labels < NAMES_MAX) {
         c->node[c->labels] = node_named(c, l->word[3]);
         return hf_str_copy(c->label[c->labels++], sizeof c->label[0], l->word[2]) &&
@@ -453,7 +484,8 @@ static bool do_step(struct scenario *c, struct line *l)
     if (strncmp(l->word[1], "vm-", 3) == 0)
         return do_vm(c, l);
     hf_node n = l->words > 2 ? node_named(c, l->word[2]) : HF_NO_NODE;
-    return hf_node_is(n) && (do_host(c, l, n) || do_dog(c, l, n) || do_daemon(c, l, n));
+    return hf_node_is(n) &&
+           (do_host(c, l, n) || do_dog(c, l, n) || do_card(c, l, n) || do_daemon(c, l, n));
 }
 
 void scenario_step(struct sim *s, uint16_t index)
@@ -507,6 +539,11 @@ static bool vm_fact(struct scenario *c, const struct line *l, hf_vm_uid uid)
         return hf_str_to_u64(l->word[5], UINT32_MAX, &number) && s->check.vm[uid].starts <= number;
     if (strcmp(what, "state") == 0 && e != NULL)
         return is_named(hf_vm_state_name(engine_vm(e, engine_vm_by_uid(e, uid)).state), l->word[5]);
+    if (strcmp(what, "degraded") == 0 && e != NULL && hf_str_to_u64(l->word[5], 1, &number))
+        return engine_vm(e, engine_vm_by_uid(e, uid)).is_degraded == (number != 0);
+    if (strcmp(what, "legs-why") == 0 && e != NULL)
+        return is_named(hf_reason_name(engine_vm(e, engine_vm_by_uid(e, uid)).legs.why),
+                        l->word[5]);
     if (strcmp(what, "why") == 0 && e != NULL)
         return is_named(hf_reason_name(engine_vm(e, engine_vm_by_uid(e, uid)).why), l->word[5]);
     return false;
@@ -536,6 +573,8 @@ static bool node_fact(struct scenario *c, const struct line *l, hf_node n)
         return strcmp(phases[s->node[n.ix].phase], l->word[5]) == 0;
     if (strcmp(what, "state") == 0 && e != NULL)
         return is_named(hf_node_state_name(engine_node(e, n).state), l->word[5]);
+    if (strncmp(what, "pf-", 3) == 0 && what[3] != '\0' && e != NULL)
+        return is_named(hf_pf_name(engine_node(e, n).pf[what[3] == 'b'].state), l->word[5]);
     if (strcmp(what, "proof") == 0 && e != NULL)
         return is_named(hf_proof_name(engine_node(e, n).proof), l->word[5]);
     return false;

@@ -121,6 +121,7 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
     case SIM_LEASE:
     case SIM_PATHS:
     case SIM_TESTED:
+    case SIM_NICS:
     case SIM_DAEMON_UP:
     case SIM_DAEMON_RESUME:
         node_event(s, ev);
@@ -133,6 +134,12 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
     case SIM_FEEDER_UP:
     case SIM_FEEDER_RESUME:
         dog_event(s, ev);
+        return;
+    case SIM_CARD:
+    case SIM_CARD_SAYS:
+    case SIM_CARD_UP:
+    case SIM_CARD_STALE:
+        card_event(s, ev);
         return;
     case SIM_TOKEN:
     case SIM_RECEIVE:

@@ -13,6 +13,7 @@
 #include "supervisord/cluster/replica.h"
 #include "supervisord/engine/engine.h"
 #include "supervisord/model/group.h"
+#include "tests/sim/card.h"
 #include "tests/sim/checker.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/dog.h"

@@ -22,7 +22,7 @@ struct swarm_sums {
     _Atomic uint64_t done, limits, steps, starts, fences, busiest_minute;
     _Atomic uint64_t sim_ms, skipped_ms;
     _Atomic uint64_t last_instants, old_views, ghosts;
-    _Atomic uint64_t proof[HF_PROOFS], dog_resets, self_stops, pings;
+    _Atomic uint64_t proof[HF_PROOFS], dog_resets, self_stops, pings, leg_moves;
     _Atomic uint64_t fault[FAULTS];
     _Atomic uint64_t bad_seed[JOBS_MAX]; /* by worker; 0 = none */
     _Atomic uint64_t now_seed[JOBS_MAX];
@@ -61,6 +61,7 @@ static void add_up(struct swarm_sums *sums, const struct sim *s)
     sums->dog_resets += s->check.dog_resets;
     sums->self_stops += s->check.self_stops;
     sums->pings += s->check.pings;
+    sums->leg_moves += s->check.leg_moves;
     for (unsigned i = 0; i < HF_PROOFS; i++)
         sums->proof[i] += s->check.proofs[i];
     for (unsigned i = 0; i < FAULTS; i++)
@@ -189,10 +190,10 @@ int swarm_run(const struct swarm_settings *settings)
            sums->limits, sums->busiest_minute);
     printf("proofs of death: fence %" PRIu64 ", rejoin %" PRIu64 ", operator %" PRIu64
            ", watchdog %" PRIu64 "; watchdog resets %" PRIu64 ", self-stops %" PRIu64
-           ", pings %" PRIu64 "\n",
+           ", pings %" PRIu64 "; moved for their legs %" PRIu64 "\n",
            sums->proof[HF_PROOF_FENCE], sums->proof[HF_PROOF_REJOIN],
            sums->proof[HF_PROOF_OPERATOR], sums->proof[HF_PROOF_WATCHDOG], sums->dog_resets,
-           sums->self_stops, sums->pings);
+           sums->self_stops, sums->pings, sums->leg_moves);
     printf("seeds %" PRIu64 ", simulated hours %.1f (of which skipped quiet %.1f), steps %" PRIu64
            ", violations %" PRIu64 ", seeds/s %.1f\n",
            sums->done, (double)sums->sim_ms / 3.6e6, (double)sums->skipped_ms / 3.6e6, sums->steps,

@@ -36,7 +36,9 @@ void world_open(struct sim *s)
             h->wired[l] = (uint8_t)n;
         h->dog.kind = s->opt.wd_kind[n];
         dog_host_up(s, sim_node_at(n));
+        card_host_up(s, sim_node_at(n));
     }
+    card_open(s);
 }
 
 uint64_t world_hardware(hf_node n)
@@ -82,6 +84,7 @@ void world_power_off(struct sim *s, hf_node n, const char *why)
         h->started[uid] = (struct hf_token){0};
     }
     dog_power_off(s, n);
+    card_power_off(s, n);
     s->node[n.ix].results = 0; /* what an agent remembers is of one boot */
     h->no_forks = false;
     checker_host_off(s, n);
@@ -113,6 +116,7 @@ void world_host_up(struct sim *s, hf_node n)
     SAY(s, n.ix, "system is up");
     totem_start(s, n);
     dog_host_up(s, n);
+    card_host_up(s, n);
     push(s, SIM_DAEMON_UP, n, sim_ms(s, 10, 3000), 0, s->node[n.ix].gen);
     push(s, SIM_AGENT_UP, n, sim_ms(s, 10, 3000), 0, h->agent_gen);
 }
@@ -314,6 +318,7 @@ static void run(struct sim *s, hf_node n, hf_vm_uid uid, uint32_t start_no)
     *p = (struct vm_process){
         .is_running = true, .start_no = start_no, .since = s->now, .gen = p->gen + 1};
     SAY(s, n.ix, "vm %u RUNS here, start %u", uid, start_no);
+    card_vm_changed(s, n);
     if (s->world.vm[uid].is_crashy)
         queue_push(&s->queue, (struct sim_event){.at = s->now + sim_ms(s, 50, 20000),
                                                  .kind = SIM_VM_END,
@@ -337,6 +342,7 @@ void world_vm_end(struct sim *s, hf_node n, hf_vm_uid uid, enum vm_end how)
     p->is_running = false;
     p->gen++;
     checker_vm_ended(s, n, uid, how);
+    card_vm_changed(s, n);
     switch (how) {
     case VM_END_CRASH:
         tell_seen(s, n, uid, start_no, HF_SEEN_CRASHED);
@@ -490,7 +496,11 @@ static void created(struct sim *s, hf_node n, hf_vm_uid uid)
     }
     h->create[uid] = (struct vm_create){.gen = c.gen + 1};
     bool is_ordered = op->kind == VM_OP_START && hf_token_same(op->token, c.token);
-    bool fails = h->libvirt == LIBVIRT_REFUSES || s->world.vm[uid].refuses || h->no_forks;
+    bool lacks_vf = h->card.refuses_vfs && s->check.vm[uid].def.legs != 0;
+    bool fails =
+        h->libvirt == LIBVIRT_REFUSES || s->world.vm[uid].refuses || h->no_forks || lacks_vf;
+    if (lacks_vf)
+        faults_count(s, FAULT_N6);
     if (fails || h->vm[uid].is_running || !checker_vm_starts(s, n, uid, c.start_no, c.token)) {
         if (is_ordered)
             op_end(s, n, uid, h->vm[uid].is_running ? HF_OUT_GAVE_UP : HF_OUT_REFUSED);

@@ -8,6 +8,7 @@
 
 #include "supervisord/engine/engine.h"
 #include "supervisord/model/ids.h"
+#include "tests/sim/card.h"
 #include "tests/sim/dog.h"
 #include "tests/sim/options.h"
 
@@ -65,6 +66,7 @@ struct host {
     struct dog dog;
     struct dog_feeder feeder;
     bool feeder_fails; /* its service does not start */
+    struct card card;
     enum libvirt_mood libvirt;
     bool agent_alive;
     bool agent_fresh; /* has told its daemon everything */
@@ -87,6 +89,7 @@ struct vm_truth {
 
 struct world {
     struct host host[HF_NODES_MAX];
+    bool fabric_down[HF_FABRICS_MAX];
     struct vm_truth vm[SIM_VMS_MAX];
 };
 

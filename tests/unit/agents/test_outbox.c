@@ -139,9 +139,38 @@ START_TEST(a_vm_too_many_is_refused)
 }
 END_TEST
 
+START_TEST(of_nics_and_legs_the_newest_word_and_of_flips_every_one)
+{
+    struct hf_report nics = {.kind = HF_REPORT_NICS}, legs = {.kind = HF_REPORT_LEGS};
+    struct hf_report flip = {.kind = HF_REPORT_FLIP}, r;
+
+    nics.u.nics.count = 1;
+    legs.u.legs.uid = 3;
+    legs.u.legs.has = 3;
+    ck_assert(agent_outbox_put(&box, &nics));
+    ck_assert(agent_outbox_put(&box, &legs));
+    for (unsigned i = 1; i <= 3; i++) {
+        flip.u.flip.flip.epoch = i;
+        ck_assert(agent_outbox_put(&box, &flip));
+    }
+    nics.u.nics.count = 2;
+    legs.u.legs.up = 1;
+    ck_assert(agent_outbox_put(&box, &nics));
+    ck_assert(agent_outbox_put(&box, &legs));
+    for (unsigned i = 1; i <= 3; i++)
+        ck_assert_uint_eq(take().u.flip.flip.epoch, i);
+    ck_assert_uint_eq(take().u.nics.count, 2);
+    r = take();
+    ck_assert_uint_eq(r.u.legs.uid, 3);
+    ck_assert_uint_eq(r.u.legs.up, 1);
+    ck_assert_int_eq(take().kind, 0);
+}
+END_TEST
+
 HF_TEST_MAIN_WITH("agents/outbox", setup, NULL,
                   HF_CASE(the_newest_word_on_a_vm_survives_and_keeps_its_place_in_time),
                   HF_CASE(results_are_told_again_on_every_connection_until_they_are_dropped),
                   HF_CASE(an_inventory_dies_with_the_list_it_was_complete_against),
                   HF_CASE(unsent_results_are_never_given_up_for_new_ones),
-                  HF_CASE(progress_gives_way_and_is_counted), HF_CASE(a_vm_too_many_is_refused))
+                  HF_CASE(progress_gives_way_and_is_counted), HF_CASE(a_vm_too_many_is_refused),
+                  HF_CASE(of_nics_and_legs_the_newest_word_and_of_flips_every_one))

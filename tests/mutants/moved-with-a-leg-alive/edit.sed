@@ -1,0 +1,1 @@
+s/nic_dead_here(e, v) == v->def.legs;/nic_dead_here(e, v) != 0;/
