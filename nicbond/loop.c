@@ -304,9 +304,10 @@ static void judge(struct loop *loop, hf_time now)
         }
         if ((changed & (1u << f)) == 0)
             continue;
-        hf_warning("nic %s fabric=%c %s: %s: %s", pf->place.name, 'a' + f,
-                   hf_pf_name(pf->verdict.state), hf_nic_cause_name(pf->verdict.cause),
-                   pf->verdict.why);
+        hf_log(pf->verdict.state == HF_PF_UP ? HF_LOG_INFO : HF_LOG_WARNING,
+               "nic %s fabric=%c %s: %s: %s", pf->place.name, 'a' + f,
+               hf_pf_name(pf->verdict.state), hf_nic_cause_name(pf->verdict.cause),
+               pf->verdict.why);
         nicbond_pf_judged(&loop->nicbond, f, &pf->verdict, now);
         loop->nics_at = now;
     }

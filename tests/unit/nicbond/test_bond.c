@@ -62,9 +62,8 @@ START_TEST(every_pair_is_decided)
     /* What comes back moves nothing, unless nothing else carries. */
     if (e == BOND_EV_ACTIVE_HELD || e == BOND_EV_ACTIVE_UP || e == BOND_EV_OTHER_HELD ||
         e == BOND_EV_OTHER_UP)
-        ck_assert(s == BOND_LOST ||
-                  (rule.verdict != BOND_SWAP && rule.act != BOND_ACT_FLIP &&
-                   rule.act != BOND_ACT_MOVE));
+        ck_assert(s == BOND_LOST || (rule.verdict != BOND_SWAP && rule.act != BOND_ACT_FLIP &&
+                                     rule.act != BOND_ACT_MOVE));
 }
 END_TEST
 

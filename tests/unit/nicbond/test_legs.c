@@ -112,7 +112,11 @@ END_TEST
 START_TEST(bytes_that_are_no_domain_are_refused)
 {
     static const char *const bad[] = {
-        "", "x", "<domain>", "<domstatus/>", "<a><domain/></a",
+        "",
+        "x",
+        "<domain>",
+        "<domstatus/>",
+        "<a><domain/></a",
         "<!DOCTYPE d [<!ENTITY e 'x'>]><domain><name>&e;</name></domain>"};
     struct legs_vm vm;
     struct hf_err err;
