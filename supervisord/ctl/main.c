@@ -7,6 +7,7 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -339,78 +340,42 @@ static bool set_level(struct cmd *cmd, const char *text)
     return false;
 }
 
+#define TEXT(field) (1 + offsetof(struct cmd, field))
+
+/* NULL: its value is no text, or it has none. */
 static const char **text_option(struct cmd *cmd, enum option_id id)
 {
-    switch (id) {
-    case O_SOCKET:
-        return &cmd->socket;
-    case O_REASON:
-        return &cmd->reason;
-    case O_SUBJECT:
-        return &cmd->subject;
-    case O_FOR:
-        return &cmd->for_;
-    case O_NAME:
-        return &cmd->name;
-    case O_MEMORY:
-        return &cmd->memory;
-    case O_PRIORITY:
-        return &cmd->priority;
-    case O_APART:
-        return &cmd->apart;
-    case O_TOGETHER:
-        return &cmd->together;
-    case O_ALLOWED:
-        return &cmd->allowed;
-    case O_PREFERRED:
-        return &cmd->preferred;
-    case O_RESTARTS_HERE:
-        return &cmd->restarts_here;
-    case O_RESTARTS_MAX:
-        return &cmd->restarts_max;
-    case O_STOP_GRACE:
-        return &cmd->stop_grace;
-    case O_TYPED:
-        return &cmd->typed;
-    case O_CONFIG:
-        return &cmd->config;
-    case O_PROFILE:
-        return &cmd->profile;
-    case O_RING0:
-        return &cmd->ring0;
-    case O_RING1:
-        return &cmd->ring1;
-    case O_KEY:
-        return &cmd->key;
-    case O_OUTPUT:
-        return &cmd->output;
-    case O_WAIT_FOR_ALL:
-        return &cmd->wait_for_all;
-    case O_COROSYNC:
-        return &cmd->corosync;
-    case O_LEGS:
-        return &cmd->legs;
-    case O_TO:
-        return &cmd->to;
-    case O_NODE:
-        return &cmd->node;
-    case O_JSON:
-    case O_HELP:
-    case O_VERSION:
-    case O_WAIT:
-    case O_TIMEOUT:
-    case O_YES:
-    case O_FOLLOW:
-    case O_AFTER:
-    case O_FILE:
-    case O_STOPPED:
-    case O_LEVEL:
-    case O_POWER_CYCLE:
-    case O_FORCE:
-    case O_IDS:
-        break;
-    }
-    return NULL;
+    /* One above the offset: 0 is a field, too. */
+    static const size_t places[O_IDS] = {
+        [O_SOCKET] = TEXT(socket),
+        [O_REASON] = TEXT(reason),
+        [O_SUBJECT] = TEXT(subject),
+        [O_FOR] = TEXT(for_),
+        [O_NAME] = TEXT(name),
+        [O_MEMORY] = TEXT(memory),
+        [O_PRIORITY] = TEXT(priority),
+        [O_APART] = TEXT(apart),
+        [O_TOGETHER] = TEXT(together),
+        [O_ALLOWED] = TEXT(allowed),
+        [O_PREFERRED] = TEXT(preferred),
+        [O_RESTARTS_HERE] = TEXT(restarts_here),
+        [O_RESTARTS_MAX] = TEXT(restarts_max),
+        [O_STOP_GRACE] = TEXT(stop_grace),
+        [O_TYPED] = TEXT(typed),
+        [O_CONFIG] = TEXT(config),
+        [O_PROFILE] = TEXT(profile),
+        [O_RING0] = TEXT(ring0),
+        [O_RING1] = TEXT(ring1),
+        [O_KEY] = TEXT(key),
+        [O_OUTPUT] = TEXT(output),
+        [O_WAIT_FOR_ALL] = TEXT(wait_for_all),
+        [O_COROSYNC] = TEXT(corosync),
+        [O_LEGS] = TEXT(legs),
+        [O_TO] = TEXT(to),
+        [O_NODE] = TEXT(node),
+    };
+
+    return places[id] > 0 ? (const char **)(void *)((char *)cmd + places[id] - 1) : NULL;
 }
 
 static bool set_option(struct cmd *cmd, enum option_id id, const char *text)
