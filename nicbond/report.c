@@ -84,9 +84,10 @@ static int open_sent(const struct report *report, const struct legs_leg *leg)
 
     if (leg->kind == HF_LEG_NONE || leg->kind == HF_LEG_VF)
         return -1;
-    /* A tap's rx is what its guest has sent. */
-    (void)snprintf(path, sizeof path, "%s/sys/class/net/%s/statistics/rx_packets",
-                   report->setup.root, leg->device);
+    /* What the guest has sent, a tap has received (drivers/net/tun.c), and a macvtap sends on
+     * (drivers/net/macvlan.c). */
+    (void)snprintf(path, sizeof path, "%s/sys/class/net/%s/statistics/%s_packets",
+                   report->setup.root, leg->device, leg->kind == HF_LEG_MACVTAP ? "tx" : "rx");
     return sysfs_open(path);
 }
 
