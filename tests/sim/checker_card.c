@@ -187,6 +187,9 @@ bool checker_legs_content(struct sim *s, hf_nodes core, const struct engine *e,
         struct hf_vm_view view = engine_vm(e, ix);
         if (view.state != HF_VM_RUNNING || view.failures >= v->def.restarts_max)
             continue; /* held, or moved too often already */
+        if (view.possible & ~hf_bit(on))
+            continue; /* perhaps a copy runs on a host that stays lost: nobody shoots it for a NIC
+                       */
         for (unsigned i = 0; i < s->opt.nodes; i++) {
             hf_node other = sim_node_at(i);
             if (hf_node_same(other, on) || !hf_nodes_has(core, other) ||
@@ -194,8 +197,9 @@ bool checker_legs_content(struct sim *s, hf_nodes core, const struct engine *e,
                 continue;
             (void)snprintf(why, cap,
                            "L6: vm %u has no leg on node %u and would have one on node %u "
-                           "(%s)",
-                           uid, on.ix, i, hf_reason_name(view.legs.why));
+                           "(%s; %s)",
+                           uid, on.ix, i, hf_reason_name(view.legs.why),
+                           hf_rule_text(engine_placement(e, ix).refused[i]));
             return false;
         }
     }
