@@ -141,10 +141,9 @@ static const char help_add[] =
     "  --restarts-max N   failures in all before it is given up (5)\n"
     "  --stop-grace TIME  for the guest to shut down before it is destroyed (30s)\n"
     "  --legs a,b         fabrics that it has a leg in; \"none\": in none\n"
-    "Without --legs an interface is a leg of fabric a when this node's nic_a is below it: its\n"
-    "VF, a bridge or macvtap on it. <alias name='ua-leg-a'/> in the interface says so, too, and "
-    "wins;\n"
-    "ua-leg-none says that it is no leg. A VM has at most one leg in a fabric.\n";
+    "Without --legs an interface is a leg of fabric a when this node's nic_a is below\n"
+    "it: its VF, a bridge or macvtap on it. <alias name='ua-leg-a'/> in the interface\n"
+    "says so, too, and wins; ua-leg-none says that it is no leg. One leg a fabric.\n";
 
 static const char help_events[] =
     "  -f, --follow       go on with what comes\n"
@@ -155,21 +154,18 @@ static const char help_events[] =
     "one life of the daemon; what the reader was too slow for is told as {\"missed\": N}.\n";
 
 static const char help_nics[] =
-    "A fabric is one of the two independent networks, a leg a VM's function in one of them. A "
-    "flip\n"
-    "moves a VM's traffic from one leg to the other; the VM itself is not touched.\n"
-    "PF states: up; suspect (still carries); down (its legs are flipped away); hold (came back "
-    "and\n"
-    "is not trusted yet); absent (no such device); unknown (nobody tells).\n"
+    "A fabric is one of the two independent networks, a leg a VM's function in one of\n"
+    "them. A flip moves a VM's traffic to its other leg; the VM itself is not touched.\n"
+    "A card is up, suspect (it still carries), down (its legs are flipped away), hold\n"
+    "(it came back and is not trusted yet), absent or unknown (nobody tells).\n"
     "  losses             times the carrier went, since the driver was loaded\n"
-    "  RTNL               how long the kernel's configuration lock was last waited for\n"
-    "Flips: time of the first sign, and from then on until it was judged, ordered, confirmed.\n";
+    "  RTNL               the last wait for the kernel's configuration lock\n"
+    "  judged, ordered, confirmed   of a flip: time since the first sign of the fault\n";
 
 static const char help_failback[] =
-    "After a flip the traffic stays where it went: it is never moved back by itself. This does, "
-    "at\n"
-    "the price of one more gap, as long as any flip's. Refused when the VM does not run; it fails\n"
-    "where that leg is dead or still held down.\n"
+    "After a flip the traffic stays where it went: it is never moved back by itself.\n"
+    "This does, at the price of one more gap, as long as any flip's. Refused when the\n"
+    "VM does not run or that leg is dead; it may fail while the card is held down.\n"
     "  --to a|b           to this leg (default: the one that it is not on)\n"
     "  --yes              do not ask (needed without a terminal)\n";
 

@@ -649,7 +649,8 @@ void ctl_server_tested(struct ctl_server *s, uint64_t cookie, const struct hf_re
 
 /* ---- failback: a person brings a VM's traffic onto a leg ---- */
 
-/* The VM must run; nicbond where it does knows the rest, and refuses what cannot be. */
+/* The VM must run and have that leg; nicbond where it does knows the rest, and refuses what cannot
+ * be. */
 static enum hf_ctl_status failback_find(const struct ctl_shell *shell,
                                         const struct hf_ctl_request *request, hf_vm_uid *uid,
                                         struct hf_err *err)
@@ -661,10 +662,17 @@ static enum hf_ctl_status failback_find(const struct ctl_shell *shell,
     if (status != HF_CTL_OK)
         return status;
     vm = engine_vm(e, engine_vm_by_uid(e, *uid));
-    if (vm.state == HF_VM_RUNNING)
+    if (vm.state != HF_VM_RUNNING)
+        (void)hf_err_set(err, HF_EINVAL, "%s is %s: it has no traffic to move", request->vm,
+                         hf_vm_state_name(vm.state));
+    else if ((vm.legs.dead >> request->fabric & 1) != 0)
+        (void)hf_err_set(err, HF_EINVAL, "leg %s of %s carries nothing now",
+                         fabric_name(request->fabric), request->vm);
+    else if (((vm.def->legs | vm.legs.has) >> request->fabric & 1) == 0)
+        (void)hf_err_set(err, HF_EINVAL, "%s has no leg %s", request->vm,
+                         fabric_name(request->fabric));
+    else
         return HF_CTL_OK;
-    (void)hf_err_set(err, HF_EINVAL, "%s is %s: it has no traffic to move", request->vm,
-                     hf_vm_state_name(vm.state));
     return HF_CTL_REFUSED;
 }
 

@@ -587,13 +587,23 @@ static struct hf_ctl_request a_failback(const char *vm)
     return request;
 }
 
+static void fabrics_up(void)
+{
+    tear_down();
+    fake_fabrics = true;
+    set_up();
+    fake_nics_up();
+    fake_vm_with_legs("a");
+}
+
 START_TEST(a_failback_is_answered_when_it_has_ended)
 {
     struct hf_ctl_request request = a_failback("a");
-    int fd = join_as(1000, VIEWER | OPERATOR);
     struct hf_flip flip;
+    int fd;
 
-    fake_two_vms();
+    fabrics_up();
+    fd = join_as(1000, VIEWER | OPERATOR);
     flip = fake_flip("a");
     say(fd, &request, -1);
     ck_assert_int_eq(hear_record(fd), -2);
@@ -618,10 +628,13 @@ END_TEST
 START_TEST(a_failback_that_cannot_be_or_takes_for_ever_is_told)
 {
     struct hf_ctl_request request = a_failback("nobody");
-    int fd = join_as(1000, OPERATOR);
+    int fd;
 
-    fake_two_vms();
+    fabrics_up();
+    fd = join_as(1000, OPERATOR);
     fake_add_vm("off", false);
+    fake_add_vm("plain", true);
+    ck_assert(fake_done(HF_FX_VM_START, HF_OUT_DONE));
     say(fd, &request, -1);
     ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
     ck_assert(heard("there is no vm 'nobody'"));
@@ -629,7 +642,17 @@ START_TEST(a_failback_that_cannot_be_or_takes_for_ever_is_told)
     say(fd, &request, -1);
     ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
     ck_assert(heard("off is stopped: it has no traffic to move"));
+    request = a_failback("plain");
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
+    ck_assert(heard("plain has no leg b"));
     request = a_failback("a");
+    fake_nics(0, HF_PF_UP, HF_NIC_NONE, HF_PF_DOWN, HF_NIC_CARRIER);
+    say(fd, &request, -1);
+    ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
+    ck_assert(heard("leg b of a carries nothing now"));
+    ck_assert_uint_eq(f.flip_cookie, 0);
+    fake_nics_up();
     f.flip_code = HF_EAGAIN;
     say(fd, &request, -1);
     ck_assert_int_eq(hear(fd), HF_CTL_REFUSED);
