@@ -61,7 +61,7 @@ static size_t newest(const uint8_t file[FLIPS_BYTES], hf_fabric fabric, struct f
                      uint64_t *number, bool *is_damaged)
 {
     size_t best = FLIPS_COPIES;
-    bool has_bad = false;
+    unsigned bad = 0;
 
     *number = 0;
     memset(entry, 0, sizeof *entry);
@@ -71,14 +71,15 @@ static size_t newest(const uint8_t file[FLIPS_BYTES], hf_fabric fabric, struct f
         uint64_t its_number = 0;
         enum copy_state state = read_copy(file + at, &one, &its_number);
 
-        has_bad = has_bad || state == COPY_BAD;
+        bad += state == COPY_BAD;
         if (state == COPY_GOOD && its_number > *number) {
             best = i;
             *number = its_number;
             *entry = one;
         }
     }
-    *is_damaged = has_bad && best == FLIPS_COPIES;
+    /* One that is bad beside one that was never written is the first of all, cut. */
+    *is_damaged = bad == FLIPS_COPIES;
     return best;
 }
 
@@ -181,23 +182,15 @@ enum hf_code flips_read(int fd, struct flips *f, struct hf_err *err)
     return HF_OK;
 }
 
-enum hf_code flips_put(int fd, hf_fabric fabric, const struct flips_entry *entry,
-                       struct hf_err *err)
+static enum hf_code write_copy(int fd, hf_fabric fabric, const struct flips_entry *entry,
+                               struct hf_err *err)
 {
     uint8_t bytes[FLIPS_BYTES], copy[FLIPS_COPY_BYTES];
-    struct flips now;
     size_t len, at;
     ssize_t done;
 
-    if (fabric >= HF_FABRICS_MAX || entry->epoch == 0 || !vf_pci_is_name(entry->pf))
-        return hf_err_set(err, HF_EINVAL, "flips: this is no flip of a fabric");
     if (read_bytes(fd, bytes, &len, err) != HF_OK)
         return err->code;
-    flips_load(&now, bytes, len);
-    if (now.fabric[fabric].epoch > entry->epoch)
-        return hf_err_set(err, HF_EACCESS, "flips: flip %llu comes after %llu",
-                          (unsigned long long)now.fabric[fabric].epoch,
-                          (unsigned long long)entry->epoch);
     flips_copy(bytes, len, fabric, entry, copy, &at);
     do
         done = pwrite(fd, copy, sizeof copy, (off_t)at);
@@ -205,4 +198,25 @@ enum hf_code flips_put(int fd, hf_fabric fabric, const struct flips_entry *entry
     if (done != (ssize_t)sizeof copy)
         return hf_err_set(err, HF_EIO, "flips: write: %s", done < 0 ? strerror(errno) : "no room");
     return HF_OK;
+}
+
+enum hf_code flips_put(int fd, hf_fabric fabric, const struct flips_entry *entry,
+                       struct hf_err *err)
+{
+    struct flips_entry nothing = {.epoch = entry->epoch};
+    struct flips now;
+
+    if (fabric >= HF_FABRICS_MAX || entry->epoch == 0 || !vf_pci_is_name(entry->pf))
+        return hf_err_set(err, HF_EINVAL, "flips: this is no flip of a fabric");
+    if (flips_read(fd, &now, err) != HF_OK)
+        return err->code;
+    if (now.fabric[fabric].epoch > entry->epoch)
+        return hf_err_set(err, HF_EACCESS, "flips: flip %llu comes after %llu",
+                          (unsigned long long)now.fabric[fabric].epoch,
+                          (unsigned long long)entry->epoch);
+    /* The first writes that nothing is off, so that this one has something to fall back on. */
+    (void)hf_str_copy(nothing.pf, sizeof nothing.pf, entry->pf);
+    if (now.fabric[fabric].epoch == 0 && write_copy(fd, fabric, &nothing, err) != HF_OK)
+        return err->code;
+    return write_copy(fd, fabric, entry, err);
 }

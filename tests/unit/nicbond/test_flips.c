@@ -149,6 +149,28 @@ START_TEST(a_cut_write_leaves_the_one_before)
 }
 END_TEST
 
+START_TEST(the_first_write_of_all_may_be_cut_too)
+{
+    uint8_t copy[FLIPS_COPY_BYTES];
+    struct flips_entry e = entry_of(1, 1), nothing = {.epoch = 1, .pf = "0000:01:00.0"};
+    struct flips f;
+    size_t at;
+
+    for (size_t cut = 0; cut < 40; cut++) {
+        ck_assert_int_eq(ftruncate(fd, 0), 0);
+        flips_copy(NULL, 0, 0, &nothing, copy, &at);
+        ck_assert_uint_eq(at, 0);
+        ck_assert_int_eq(pwrite(fd, copy, cut, 0), (ssize_t)cut);
+        f = now();
+        ck_assert(!f.is_damaged[0]);
+        ck_assert(!flips_is_open(&f.fabric[0]));
+        ck_assert_int_eq(flips_put(fd, 0, &e, &err), HF_OK);
+        f = now();
+        ck_assert_mem_eq(&f.fabric[0], &e, sizeof e);
+    }
+}
+END_TEST
+
 START_TEST(damage_of_both_copies_is_told_and_healed)
 {
     struct flips_entry e = entry_of(1, 1);
@@ -189,5 +211,6 @@ HF_TEST_MAIN_WITH("nicbond/flips", setup, teardown, HF_CASE(a_new_file_says_that
                   HF_CASE(what_is_put_is_read_and_fabrics_do_not_mix),
                   HF_CASE(a_late_one_changes_nothing), HF_CASE(nonsense_is_refused),
                   HF_CASE(a_cut_write_leaves_the_one_before),
+                  HF_CASE(the_first_write_of_all_may_be_cut_too),
                   HF_CASE(damage_of_both_copies_is_told_and_healed),
                   HF_CASE(a_place_without_room_is_an_error))

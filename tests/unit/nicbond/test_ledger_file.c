@@ -228,8 +228,11 @@ struct world {
     struct vf_port port;
     int flips_fd;
     struct ledger_disk disk;
-    uint8_t durable[LEDGER_BYTES_MAX]; /* of the file that has the name now */
-    ssize_t durable_len;               /* -1: none */
+    uint8_t durable[LEDGER_BYTES_MAX]; /* of the file that has the name after a power cut */
+    ssize_t durable_len;               /* -1: none has */
+    uint8_t synced[LEDGER_BYTES_MAX];  /* of the file that was synced last */
+    ssize_t synced_len;
+    ino_t durable_ino, synced_ino;
     uint64_t epoch, epoch_end;
     uint64_t epoch_used; /* highest */
     hf_vm_uid runs;      /* the VM whose start ended well and whose end has not begun */
@@ -284,28 +287,45 @@ static ssize_t disk_write(void *user, int fd, const void *bytes, size_t len, off
     return -1;
 }
 
-/* The bytes that would be there after a power cut. */
-static void keep_durable(void)
+/* A file's bytes are safe once it is synced, its name once its folder is. */
+static void keep_bytes(int fd, ino_t ino)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    w.synced_ino = ino;
+    w.synced_len = pread(fd, w.synced, sizeof w.synced, 0);
+    if (ino != w.durable_ino)
+        return;
+    memcpy(w.durable, w.synced, sizeof w.durable);
+    w.durable_len = w.synced_len;
+}
 
-    w.durable_len = fd >= 0 ? read(fd, w.durable, sizeof w.durable) : -1;
-    if (fd >= 0)
-        close(fd);
+static void keep_name(void)
+{
+    struct stat named;
+
+    if (stat(path, &named) != 0)
+        return;
+    w.durable_ino = named.st_ino;
+    w.durable_len = 0;
+    if (w.synced_ino != named.st_ino)
+        return; /* a name without its bytes */
+    memcpy(w.durable, w.synced, sizeof w.durable);
+    w.durable_len = w.synced_len;
 }
 
 static int disk_sync(void *user, int fd)
 {
     enum chance c = chance();
-    struct stat named, synced;
+    struct stat synced;
 
     (void)user;
     errno = EIO;
     if (c == CHANCE_FAIL)
         return -1;
     ck_assert_int_eq(fstat(fd, &synced), 0);
-    if (S_ISDIR(synced.st_mode) || (stat(path, &named) == 0 && named.st_ino == synced.st_ino))
-        keep_durable();
+    if (S_ISDIR(synced.st_mode))
+        keep_name();
+    else
+        keep_bytes(fd, synced.st_ino);
     w.is_dead = w.is_dead || c == CHANCE_LAST;
     return w.is_dead ? -1 : 0;
 }
@@ -353,7 +373,7 @@ static bool put_flips(bool is_pf_down, bool vf0, bool vf1)
     if (c == CHANCE_HALF && w.is_dead) {
         len = pread(w.flips_fd, bytes, sizeof bytes, 0);
         flips_copy(bytes, len > 0 ? (size_t)len : 0, 0, &entry, copy, &at);
-        ck_assert_int_gt(pwrite(w.flips_fd, copy, sizeof copy / 2, (off_t)at), 0);
+        ck_assert_int_gt(pwrite(w.flips_fd, copy, 16, (off_t)at), 0);
         return false;
     }
     ck_assert_msg(flips_put(w.flips_fd, 0, &entry, &err) == HF_OK, "%s", err.text);
@@ -399,15 +419,17 @@ static bool release(hf_vm_uid uid)
     return true;
 }
 
-/* One flip by the links, one by the PF, and both undone. */
+/* One flip by the links, of one VM after the other, one by the PF, and both undone. */
 static bool flip(void)
 {
     static const uint16_t vfs[] = {0, 1};
     struct vf_port *p = &w.port;
 
     w.epoch_used = ++w.epoch;
-    if (!put_flips(false, true, true) ||
-        p->link(p->user, 7, vfs, 2, VF_LINK_DISABLE, &err) != VF_DONE ||
+    if (!put_flips(false, true, false) ||
+        p->link(p->user, 7, vfs, 1, VF_LINK_DISABLE, &err) != VF_DONE ||
+        !put_flips(false, true, true) ||
+        p->link(p->user, 7, vfs + 1, 1, VF_LINK_DISABLE, &err) != VF_DONE ||
         p->link(p->user, 7, vfs, 2, VF_LINK_AUTO, &err) != VF_DONE ||
         !put_flips(false, false, false))
         return false;
