@@ -56,7 +56,7 @@ struct hf_policy {
     uint32_t settle_ms;          /* who came back twice must stay so long before it gets VMs */
     uint32_t flap_window_ms;     /* no return for so long: earlier ones are forgotten */
     uint32_t storm_window_ms;    /* storm_fences nodes fenced within it: no more without a person */
-    uint32_t leg_move_ms;     /* every leg of a VM dead here, alive elsewhere: then it moves */
+    uint32_t leg_move_ms;        /* every leg of a VM dead here, alive elsewhere: then it moves */
     uint8_t storm_fences;
     uint8_t returns_max; /* so many returns in a row: no VMs until an operator says so */
     uint32_t fence_retry_ms[HF_BACKOFFS_MAX]; /* the last value repeats */

@@ -109,6 +109,15 @@ static void dispatch_plan(struct sim *s, const struct sim_event *ev)
     }
 }
 
+static void coro_wakes(struct sim *s, const struct sim_event *ev)
+{
+    hf_node n = sim_node_at(ev->node);
+    if (ev->kind == SIM_CORO_UP)
+        totem_start(s, n);
+    else if (ev->gen == s->totem.coro[ev->node].gen)
+        totem_resume(s, n);
+}
+
 static void dispatch(struct sim *s, const struct sim_event *ev)
 {
     hf_node n = sim_node_at(ev->node);
@@ -163,11 +172,8 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
         world_event(s, ev);
         return;
     case SIM_CORO_UP:
-        totem_start(s, n);
-        return;
     case SIM_CORO_RESUME:
-        if (ev->gen == s->totem.coro[ev->node].gen)
-            totem_resume(s, n);
+        coro_wakes(s, ev);
         return;
     case SIM_FAULT:
     case SIM_MOMENT:

@@ -33,7 +33,8 @@ static const struct hf_vm_legs some_legs = {.uid = 7,
                                             .up = 2,
                                             .active = 1,
                                             .has_helper = true,
-                                            .kind = {HF_LEG_VF, HF_LEG_MACVTAP}};
+                                            .kind = {HF_LEG_VF, HF_LEG_MACVTAP},
+                                            .bond_faults = HF_BOND_FAULTS - 1};
 
 static const struct hf_flip a_flip = {.epoch = 1ULL << 50,
                                       .uid = 7,
@@ -59,6 +60,35 @@ static const struct hf_report_host a_host = {.boot = {{1, 2, 3}},
                                              .wall_ns = -5,
                                              .clock_synchronised = true,
                                              .hardware = UINT64_MAX};
+
+static void fill_about_nics(struct hf_report *r)
+{
+    if (r->kind == HF_REPORT_NICS) {
+        r->u.nics.count = HF_FABRICS_MAX;
+        r->u.nics.pf[0] = a_pf;
+        r->u.nics.pf[1] = (struct hf_pf_facts){.state = HF_PF_ABSENT, .numa_node = 1};
+    } else if (r->kind == HF_REPORT_LEGS) {
+        r->u.legs = some_legs;
+    } else if (r->kind == HF_REPORT_FLIP) {
+        r->u.flip.number = 12;
+        r->u.flip.flip = a_flip;
+    } else {
+        r->u.nic_order.number = 12;
+        r->u.nic_order.uid = 7;
+        r->u.nic_order.to = 1;
+    }
+}
+
+static void fill_watchdog(struct hf_report *r)
+{
+    r->u.watchdog.state = HF_WD_ARMED;
+    r->u.watchdog.was_reset = true;
+    r->u.watchdog.timeout_ms = 10000;
+    r->u.watchdog.lease_ms = 5000;
+    r->u.watchdog.version = 3;
+    strcpy(r->u.watchdog.identity, "i6300ESB timer");
+    strcpy(r->u.watchdog.why, "armed");
+}
 
 /* One valid report of every kind. */
 static struct hf_report sample(int kind)
@@ -101,13 +131,7 @@ static struct hf_report sample(int kind)
         r.u.progress.pid = 5;
         break;
     case HF_REPORT_WATCHDOG:
-        r.u.watchdog.state = HF_WD_ARMED;
-        r.u.watchdog.was_reset = true;
-        r.u.watchdog.timeout_ms = 10000;
-        r.u.watchdog.lease_ms = 5000;
-        r.u.watchdog.version = 3;
-        strcpy(r.u.watchdog.identity, "i6300ESB timer");
-        strcpy(r.u.watchdog.why, "armed");
+        fill_watchdog(&r);
         break;
     case HF_REPORT_TESTED:
         r.u.tested.number = 17;
@@ -117,16 +141,10 @@ static struct hf_report sample(int kind)
         strcpy(r.u.tested.why, "bmc-b: no such agent");
         break;
     case HF_REPORT_NICS:
-        r.u.nics.count = HF_FABRICS_MAX;
-        r.u.nics.pf[0] = a_pf;
-        r.u.nics.pf[1] = (struct hf_pf_facts){.state = HF_PF_ABSENT, .numa_node = 1};
-        break;
     case HF_REPORT_LEGS:
-        r.u.legs = some_legs;
-        break;
     case HF_REPORT_FLIP:
-        r.u.flip.number = 12;
-        r.u.flip.flip = a_flip;
+    case HF_REPORT_NIC_ORDER:
+        fill_about_nics(&r);
         break;
     case HF_REPORT_VMS:
     case HF_REPORT_START:
@@ -137,7 +155,6 @@ static struct hf_report sample(int kind)
     case HF_REPORT_LEASE:
     case HF_REPORT_TEST:
     case HF_REPORT_SELF_STOP:
-    case HF_REPORT_NIC_ORDER:
     case HF_REPORT_KINDS:
         break;
     }
@@ -196,13 +213,7 @@ static void fill_from_daemon(struct hf_report *r)
         r->u.test.deadline_ms = 30000;
         strcpy(r->u.test.target, "node-b");
         break;
-    case HF_REPORT_NIC_ORDER:
-        r->u.nic_order.number = 12;
-        r->u.nic_order.uid = 7;
-        r->u.nic_order.to = 1;
-        break;
     case HF_REPORT_SELF_STOP:
-        break;
     case HF_REPORT_HELLO:
     case HF_REPORT_HOST:
     case HF_REPORT_INVENTORY:
@@ -215,6 +226,7 @@ static void fill_from_daemon(struct hf_report *r)
     case HF_REPORT_NICS:
     case HF_REPORT_LEGS:
     case HF_REPORT_FLIP:
+    case HF_REPORT_NIC_ORDER:
     case HF_REPORT_KINDS:
         break;
     }
