@@ -41,6 +41,14 @@ static bool tell_flip(void *user, uint32_t order, const struct hf_flip *flip)
     return note_put(loop->setup.note_fd, &note);
 }
 
+static void take_helped(void *user, hf_fabric fabric, const struct watch_helped *helped)
+{
+    struct loop *loop = user;
+
+    if (fabric < loop->fabrics_count)
+        watch_helped(&loop->watch, fabric, helped, hf_clock_now());
+}
+
 static void tell_nics(struct loop *loop, hf_time now)
 {
     struct note note = {.kind = NOTE_NICS};
@@ -116,10 +124,6 @@ static void take_note(struct loop *loop, const struct note *note, hf_time now)
         break;
     case NOTE_WORKER:
         join_worker(loop, note->u.worker.pool, note->u.worker.fd, note->u.worker.pid);
-        break;
-    case NOTE_HELPED:
-        if (note->u.helped.fabric < loop->fabrics_count)
-            watch_helped(&loop->watch, note->u.helped.fabric, &note->u.helped.helped, now);
         break;
     case NOTE_LIMITS:
         take_limits(loop, &note->u.limits);
@@ -436,7 +440,8 @@ enum hf_code loop_open(struct loop *loop, const struct loop_setup *setup, hf_tim
     struct nicbond_limits limits = {.flip_deadline_ms = nics->flip_deadline_ms,
                                     .hold_down_ms = nics->hold_down_ms,
                                     .may_unplug = setup->may_unplug};
-    struct nicbond_out out = {.legs = tell_legs, .flip = tell_flip, .user = loop};
+    struct nicbond_out out = {
+        .legs = tell_legs, .flip = tell_flip, .helped = take_helped, .user = loop};
 
     memset(loop, 0, sizeof *loop);
     loop->setup = *setup;

@@ -101,13 +101,13 @@ static int read_options(int argc, char **argv, struct options *o)
 
 /* ---- the other programs of this file ---- */
 
-static int run_worker(const char *state)
+static int run_worker(const char *state, const char *root)
 {
     struct hf_err err;
 
     hf_log_open("holdfast-nicbond-worker", HF_LOG_INFO, false);
     (void)signal(SIGPIPE, SIG_IGN);
-    if (method_pf_serve(state, &err) == HF_ECLOSED)
+    if (method_pf_serve(state, root, &err) == HF_ECLOSED)
         return EXIT_SUCCESS;
     hf_error("%s", err.text);
     return EXIT_FAILURE;
@@ -379,8 +379,8 @@ int main(int argc, char **argv)
 
     if (run == NULL)
         return EXIT_FAILURE;
-    if (argc == 3 && strcmp(argv[1], "worker") == 0)
-        return run_worker(argv[2]);
+    if (argc == 4 && strcmp(argv[1], "worker") == 0)
+        return run_worker(argv[2], argv[3]);
     if (argc == 8 && strcmp(argv[1], "keeper") == 0)
         return run_keeper(argv + 2);
     if (argc >= 2 && strcmp(argv[1], "guard") == 0)

@@ -20,6 +20,7 @@ size_t method_pf_encode(const struct method_pf *order, uint8_t *bytes, size_t ca
     hf_put_u8(&w, order->is_off);
     hf_put_u8(&w, order->is_down);
     hf_put_str(&w, order->pci);
+    hf_put_str(&w, order->name);
     hf_put_bytes(&w, order->off, sizeof order->off);
     hf_put_u16(&w, order->vfs_count);
     for (unsigned i = 0; i < order->vfs_count; i++)
@@ -41,6 +42,7 @@ bool method_pf_decode(const uint8_t *bytes, size_t len, struct method_pf *order)
     order->is_off = hf_get_enum(&r, 2) != 0;
     order->is_down = hf_get_enum(&r, 2) != 0;
     hf_get_str(&r, order->pci, sizeof order->pci);
+    hf_get_str(&r, order->name, sizeof order->name);
     hf_get_bytes(&r, order->off, sizeof order->off);
     order->vfs_count = hf_get_u16(&r);
     if (r.bad || order->vfs_count > VF_COUNT_MAX || order->ifindex <= 0)
@@ -52,9 +54,10 @@ bool method_pf_decode(const uint8_t *bytes, size_t len, struct method_pf *order)
     }
     if (!hf_reader_ended(&r))
         return false;
-    return order->job == METHOD_VF_LINK ? order->vfs_count > 0
-                                        : order->vfs_count == 0 && (order->job == METHOD_PF_ADMIN ||
-                                                                    order->job == METHOD_PROBE);
+    if (order->job == METHOD_VF_LINK)
+        return order->vfs_count > 0;
+    return order->vfs_count == 0 && (order->job == METHOD_PF_ADMIN || order->job == METHOD_PROBE ||
+                                     order->job == METHOD_LOOK);
 }
 
 size_t method_vm_encode(const struct method_vm *order, uint8_t *bytes, size_t cap)

@@ -22,6 +22,7 @@ enum method_job {
     METHOD_VF_LINK = 1, /* rtnetlink worker: links of VFs of one PF, in one message */
     METHOD_PF_ADMIN,    /* rtnetlink worker: the PF down or up */
     METHOD_PROBE,       /* rtnetlink worker: RTM_GETLINK and nothing else: how long does it take? */
+    METHOD_LOOK,        /* rtnetlink worker: what the card tells about itself (look.h) */
     METHOD_LINK,        /* virt worker: the link of a virtio NIC */
     METHOD_UNPLUG,      /* virt worker: take a NIC out of its VM */
     METHOD_JOBS
@@ -36,6 +37,7 @@ struct method_pf {
     uint32_t budget_ms; /* what is to be repeated is given up then */
     bool is_off;        /* VF_LINK: disable, else auto. PF_ADMIN: down, else up */
     char pci[HF_PCI_NAME_MAX + 1];
+    char name[HF_IFNAME_MAX + 1];  /* LOOK */
     uint16_t vfs_count;            /* VF_LINK: 1.. */
     uint16_t vf[VF_COUNT_MAX];     /* the most important first */
     uint8_t off[VF_COUNT_MAX / 8]; /* every VF of this PF that is off once this is done */
@@ -78,7 +80,7 @@ void method_vflink_run(const struct vf_port *port, int flips_fd, const struct me
 void method_pfdown_run(const struct vf_port *port, int flips_fd, const struct method_pf *order,
                        struct method_done *done);
 /* The worker's life: serve orders on HELPER_FD. */
-enum hf_code method_pf_serve(const char *state_folder, struct hf_err *err);
+enum hf_code method_pf_serve(const char *state_folder, const char *root, struct hf_err *err);
 
 /* ---- in the virt worker; pure: libxml2 on memory ---- */
 

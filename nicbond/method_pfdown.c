@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "nicbond/helper.h"
+#include "nicbond/look.h"
 #include "supervisord/base/clock.h"
 #include "supervisord/base/str.h"
 
@@ -79,8 +80,19 @@ static void probe(int fd, const struct method_pf *order, struct method_done *don
 struct pf_worker {
     struct vf_netlink netlink;
     struct vf_port port;
+    const char *root;
     int flips_fd, probe_fd;
 };
+
+static void look(const struct pf_worker *worker, const struct method_pf *order,
+                 struct watch_helped *out)
+{
+    struct nic_place place = {.ifindex = order->ifindex};
+
+    (void)hf_str_copy(place.name, sizeof place.name, order->name);
+    (void)hf_str_copy(place.pci, sizeof place.pci, order->pci);
+    look_run(worker->root, &place, out);
+}
 
 static enum hf_code work(void *user, const uint8_t *bytes, size_t len, uint8_t *answer,
                          size_t *answer_len)
@@ -88,6 +100,7 @@ static enum hf_code work(void *user, const uint8_t *bytes, size_t len, uint8_t *
     struct pf_worker *worker = user;
     struct method_pf order;
     struct method_done done;
+    struct watch_helped helped;
 
     if (!method_pf_decode(bytes, len, &order))
         return HF_EBAD;
@@ -101,6 +114,10 @@ static enum hf_code work(void *user, const uint8_t *bytes, size_t len, uint8_t *
     case METHOD_PROBE:
         probe(worker->probe_fd, &order, &done);
         break;
+    case METHOD_LOOK:
+        look(worker, &order, &helped);
+        *answer_len = look_encode(&helped, answer, HELPER_ANSWER_MAX);
+        return HF_OK;
     case METHOD_LINK:
     case METHOD_UNPLUG:
     case METHOD_JOBS:
@@ -110,9 +127,9 @@ static enum hf_code work(void *user, const uint8_t *bytes, size_t len, uint8_t *
     return HF_OK;
 }
 
-enum hf_code method_pf_serve(const char *state_folder, struct hf_err *err)
+enum hf_code method_pf_serve(const char *state_folder, const char *root, struct hf_err *err)
 {
-    struct pf_worker worker;
+    struct pf_worker worker = {.root = root};
     enum hf_code code;
 
     if (vf_netlink_open(&worker.netlink, -1, err) != HF_OK)

@@ -46,6 +46,8 @@ void nicbond_wake(struct nicbond *nb, struct nicbond_vm *vm, hf_time at)
         *due = at.ns;
     if (at.ns < nb->orders_at.ns)
         nb->orders_at = at;
+    if (at.ns < nb->wake_at.ns)
+        nb->wake_at = at;
 }
 
 struct nicbond_vm *nicbond_find(struct nicbond *nb, hf_vm_uid uid)
@@ -87,11 +89,31 @@ static void close_fd(int *fd)
 
 /* ---- news ---- */
 
+/* Of a guest that tells of its bond. */
+static uint8_t bond_faults(const struct guest *guest)
+{
+    enum { ACTIVE_BACKUP = 1, RESELECT_ALWAYS = 0, MIIMON_MAX_MS = 100 };
+    const struct hf_guest_bond *bond = &guest->bond;
+    bool is_slow = bond->miimon_ms == 0 || bond->miimon_ms > MIIMON_MAX_MS;
+    unsigned faults = 0;
+
+    if (!guest->has_helper || !guest->has_bond)
+        return 0;
+    if (bond->mode != ACTIVE_BACKUP)
+        return HF_BOND_MODE; /* the rest is about that mode */
+    if (bond->primary_reselect == RESELECT_ALWAYS)
+        faults |= HF_BOND_RESELECTS;
+    if (is_slow && (bond->arp_interval_ms == 0 || bond->arp_interval_ms > MIIMON_MAX_MS))
+        faults |= HF_BOND_SLOW;
+    return (uint8_t)faults;
+}
+
 void nicbond_legs_of(const struct nicbond_vm *vm, struct hf_vm_legs *legs)
 {
     *legs = (struct hf_vm_legs){.uid = vm->uid, .start_no = vm->start_no, .has = vm->has};
     legs->active = HF_FABRICS_MAX;
     legs->has_helper = vm->has_guest && vm->guest.guest.has_helper;
+    legs->bond_faults = vm->has_guest ? bond_faults(&vm->guest.guest) : 0;
     for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++) {
         if ((vm->has & (1u << f)) == 0)
             continue;
@@ -122,6 +144,7 @@ static void tell_flip(struct nicbond *nb, uint32_t order, const struct hf_flip *
         nb->counters.dropped++;
         return;
     }
+    nb->wake_at = (hf_time){0};
     nb->untold[at].order = order;
     nb->untold[at].flip = *flip;
     nb->untold_count++;
@@ -188,6 +211,7 @@ static void begin_flip(struct nicbond *nb, struct nicbond_vm *vm, bool is_gentle
     if (nb->pf[to].wants_down)
         nb->pf[to].wants_down = false; /* whoever needs it gets it back now */
     vm->leg[to].sent_before = count_sent(&vm->leg[to]);
+    vm->leg[from].sent_before = count_sent(&vm->leg[from]);
     flip_begin(&vm->flip, &what, now);
     nicbond_wake(nb, vm, now);
 }
@@ -321,7 +345,7 @@ void nicbond_pf_is(struct nicbond *nb, hf_fabric fabric, const struct nic_place 
     (void)hf_str_copy(pf->name, sizeof pf->name, place->name);
     (void)hf_str_copy(pf->pci, sizeof pf->pci, place->pci);
     pf->ifindex = place->ifindex;
-    nb->orders_at = (hf_time){0};
+    nb->orders_at = nb->wake_at = (hf_time){0};
     if (!is_new || place->ifindex == 0)
         return;
     pf->knows_vf_link = method_vflink_is_known(driver);
@@ -333,7 +357,7 @@ void nicbond_pf_left(struct nicbond *nb, hf_fabric fabric, const struct flips_en
     struct nicbond_pf *pf = &nb->pf[fabric];
 
     memcpy(pf->orphans, entry->vfs, sizeof pf->orphans);
-    nb->orders_at = (hf_time){0};
+    nb->orders_at = nb->wake_at = (hf_time){0};
     if (entry->is_pf_down)
         pf->admin = NICBOND_NOT_KNOWN; /* and its wish is to be up */
 }
@@ -395,7 +419,7 @@ void nicbond_pf_judged(struct nicbond *nb, hf_fabric fabric, const struct nic_ve
         pf->is_doubtful = true; /* a reset forgets link states: asserted again */
     }
     pf->level = level;
-    nb->orders_at = now;
+    nb->orders_at = nb->wake_at = now;
     for (uint16_t i = 0; i < nb->vms_end; i++) {
         struct nicbond_vm *vm = &nb->vm[i];
 
@@ -507,7 +531,7 @@ void nicbond_vm_gone(struct nicbond *nb, hf_vm_uid uid, hf_time now)
     hf_info("vm=%s is not here any more", vm->name);
     memset(vm, 0, sizeof *vm);
     nb->due[vm - nb->vm] = INT64_MAX;
-    nb->orders_at = now;
+    nb->orders_at = nb->wake_at = now;
 }
 
 static void take_leg(struct nicbond *nb, struct nicbond_vm *vm, hf_fabric f,
@@ -601,7 +625,8 @@ bool nicbond_vm_here(struct nicbond *nb, const struct nicbond_news *news, hf_tim
     vm->start_no = news->start_no;
     vm->priority = news->priority;
     (void)hf_str_copy(vm->name, sizeof vm->name, news->name);
-    nb->due[vm - nb->vm] = now.ns;
+    nb->due[vm - nb->vm] = INT64_MAX;
+    nicbond_wake(nb, vm, now);
     for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++)
         take_leg(nb, vm, f, news);
     vm->has_guest =
@@ -686,14 +711,22 @@ static void order_guest(struct nicbond *nb, struct nicbond_vm *vm, hf_time now)
     vm->guest_at = now;
 }
 
-/* While a flip runs: has the guest sent by the leg it is to go to? */
+/* While a flip runs: has the guest sent by the leg it is to go to, and by the old one no more
+ * since? A leg's own IPv6 chatter is no traffic of the bond. */
 static void watch_flip(struct nicbond *nb, struct nicbond_vm *vm, hf_time now)
 {
-    hf_fabric to = vm->flip.what.to;
-    const struct nicbond_leg *leg = &vm->leg[to];
+    struct nicbond_leg *to = &vm->leg[vm->flip.what.to], *from = &vm->leg[vm->flip.what.from];
+    uint64_t sent, before;
 
-    if (leg->sent_fd >= 0 && count_sent(leg) >= leg->sent_before + NICBOND_PROOF_PACKETS)
-        seen_on(nb, vm, to, now);
+    if (to->sent_fd < 0)
+        return;
+    sent = count_sent(to);
+    before = from->sent_before;
+    from->sent_before = count_sent(from);
+    if (from->sent_before != before)
+        to->sent_before = sent;
+    if (sent >= to->sent_before + NICBOND_PROOF_PACKETS)
+        seen_on(nb, vm, vm->flip.what.to, now);
 }
 
 /* Now and then: by which leg does it send, and by no other? */
@@ -761,8 +794,23 @@ static void run_vm(struct nicbond *nb, struct nicbond_vm *vm, hf_time now)
     nb->due[vm - nb->vm] = vm->flip.is_running || vm->is_dirty ? now.ns : next.ns;
 }
 
+/* The earliest of everything that waits for its time. */
+static hf_time next_of(const struct nicbond *nb)
+{
+    hf_time next = earlier(nb->orders_at, nb->probe_at);
+
+    next = earlier(next, earlier(helper_deadline(&nb->pf_pool), helper_deadline(&nb->vm_pool)));
+    for (uint16_t i = 0; i < nb->vms_end; i++) {
+        if (nb->vm[i].uid != 0 && nb->due[i] < next.ns)
+            next.ns = nb->due[i];
+    }
+    return nb->untold_count > 0 ? (hf_time){0} : next;
+}
+
 void nicbond_round(struct nicbond *nb, hf_time now)
 {
+    if (!hf_time_reached(now, nb->wake_at))
+        return;
     nicbond_answers(nb, now);
     for (uint16_t i = 0; i < nb->vms_end; i++) {
         if (nb->due[i] <= now.ns && nb->vm[i].uid != 0)
@@ -770,6 +818,7 @@ void nicbond_round(struct nicbond *nb, hf_time now)
     }
     nicbond_orders(nb, now);
     tell_flips(nb);
+    nb->wake_at = next_of(nb);
 }
 
 void nicbond_close(struct nicbond *nb, hf_time now)

@@ -16,6 +16,7 @@
 
 #include "agents/nic/judge.h"
 #include "agents/nic/probe.h"
+#include "agents/nic/watch.h"
 #include "nicbond/bond.h"
 #include "nicbond/flip.h"
 #include "nicbond/flips.h"
@@ -33,6 +34,7 @@ enum {
     NICBOND_RETRY_MS = 1000,   /* of an order that was refused or late, doubled up to: */
     NICBOND_RETRY_MAX_MS = 30000,
     NICBOND_PROBE_MS = 2000,      /* how long does RTNL take? */
+    NICBOND_CARD_MS = 10000,      /* what does the card tell about itself? */
     NICBOND_PROBE_LATE_MS = 5000, /* that worker counts as stalled then */
     NICBOND_AGAIN_MS = 1000,      /* a flip that no method could do is tried again, doubled */
     NICBOND_AGAINS_MAX = 5,
@@ -95,6 +97,8 @@ struct nicbond_pf {
     uint64_t admin_order;
     hf_time admin_at, down_until;
     uint32_t admin_ms;
+    uint64_t look_order; /* what the card tells about itself is asked for; 0 = it is not */
+    hf_time look_at;
 };
 
 /* An order that is with a worker. */
@@ -115,6 +119,8 @@ struct nicbond_limits {
 struct nicbond_out {
     bool (*legs)(void *user, const struct hf_vm_legs *legs);
     bool (*flip)(void *user, uint32_t order, const struct hf_flip *flip);
+    /* What a card has told about itself; needs no room. */
+    void (*helped)(void *user, hf_fabric fabric, const struct watch_helped *helped);
     void *user;
 };
 
@@ -146,6 +152,7 @@ struct nicbond {
     int64_t due[HF_VMS_MAX]; /* when a VM's slot has something to do: scanned every round, hence
                               * beside each other */
     uint16_t vms_end;        /* slots at and above it are empty */
+    hf_time wake_at;         /* nothing is to be done before, unless something comes in */
     hf_time orders_at;       /* something may differ from its wish then */
     struct nicbond_vm vm[HF_VMS_MAX];
     uint32_t rtnl_ms; /* of the newest probe; grows while one hangs */
@@ -191,7 +198,7 @@ void nicbond_guest_ready(struct nicbond *nb, uint16_t slot, uint32_t events, hf_
 
 /* ---- every round ---- */
 
-/* Answers, deadlines, retries, orders, news. */
+/* Answers, deadlines, retries, orders, news. Cheap when nothing is due. */
 void nicbond_round(struct nicbond *nb, hf_time now);
 /* Is its admin state our doing? For the judge's sample. */
 bool nicbond_pf_is_ours(const struct nicbond *nb, hf_fabric fabric);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "nicbond/look.h"
 #include "supervisord/base/assert.h"
 #include "supervisord/base/log.h"
 #include "supervisord/base/str.h"
@@ -29,6 +30,8 @@ static void again_by(struct nicbond *nb, hf_time at)
 {
     if (at.ns < nb->orders_at.ns)
         nb->orders_at = at;
+    if (at.ns < nb->wake_at.ns)
+        nb->wake_at = at;
 }
 
 /* False: no worker could take it now. */
@@ -500,8 +503,6 @@ static void order_probe(struct nicbond *nb, hf_time now)
 
     if (nb->probe_order != 0)
         nb->rtnl_ms = (uint32_t)hf_time_since_ms(now, nb->probe_sent);
-    if (!hf_time_reached(now, nb->probe_at))
-        return;
     nb->probe_at = hf_time_add_ms(now, NICBOND_PROBE_MS);
     for (unsigned f = 0; f < HF_FABRICS_MAX && order.ifindex == 0; f++)
         order.ifindex = nb->pf[f].ifindex;
@@ -514,6 +515,39 @@ static void order_probe(struct nicbond *nb, hf_time now)
         return;
     nb->probe_order = slot.number;
     nb->probe_sent = now;
+}
+
+/* ---- what cards tell about themselves ---- */
+
+static void order_look(struct nicbond *nb, hf_fabric f, hf_time now)
+{
+    struct nicbond_pf *pf = &nb->pf[f];
+    struct method_pf order = {.job = METHOD_LOOK, .fabric = f, .ifindex = pf->ifindex};
+    struct nicbond_order slot = {.job = METHOD_LOOK, .fabric = f};
+    uint8_t bytes[HELPER_ORDER_MAX];
+
+    if (!hf_time_reached(now, pf->look_at))
+        return;
+    pf->look_at = hf_time_add_ms(now, NICBOND_CARD_MS);
+    if (pf->ifindex <= 0 || pf->look_order != 0)
+        return;
+    (void)hf_str_copy(order.name, sizeof order.name, pf->name);
+    (void)hf_str_copy(order.pci, sizeof order.pci, pf->pci);
+    slot.number = PROBE_BIT | ++nb->probe_next;
+    if (put(nb, &nb->pf_pool, &slot, bytes, method_pf_encode(&order, bytes, sizeof bytes),
+            NICBOND_PROBE_LATE_MS, now))
+        pf->look_order = slot.number;
+}
+
+static void look_ended(struct nicbond *nb, const struct nicbond_order *order,
+                       const struct helper_answer *answer)
+{
+    struct watch_helped helped;
+
+    nb->pf[order->fabric].look_order = 0;
+    if (!answer->is_lost && answer->code == HF_OK &&
+        look_decode(answer->bytes, answer->len, &helped) && nb->out.helped != NULL)
+        nb->out.helped(nb->out.user, order->fabric, &helped);
 }
 
 /* ---- answers ---- */
@@ -536,7 +570,8 @@ static void order_ended(struct nicbond *nb, const struct nicbond_order *order,
         vm_ended(nb, order, rung, why, now);
         break;
     case METHOD_PROBE:
-        break;
+    case METHOD_LOOK:
+        break; /* still under way: one at a time */
     case METHOD_JOBS:
         HF_NEVER("a count is no job");
     }
@@ -570,10 +605,14 @@ static void take_answer(struct nicbond *nb, const struct helper_answer *answer, 
         return; /* an idle worker has died */
     order = *slot;
     slot->number = 0;
-    nb->orders_at = now;
+    nb->orders_at = nb->wake_at = now;
     if (order.job == METHOD_PROBE) {
         nb->rtnl_ms = answer->is_lost ? nb->rtnl_ms : answer->took_us / 1000;
         nb->probe_order = 0;
+        return;
+    }
+    if (order.job == METHOD_LOOK) {
+        look_ended(nb, &order, answer);
         return;
     }
     if (answer->is_late) {
@@ -599,7 +638,7 @@ static void take_pool(struct nicbond *nb, struct helper_pool *pool, hf_time now)
     while ((number = helper_expire(pool, now)) != 0) {
         struct nicbond_order *slot = order_of(nb, number);
 
-        nb->orders_at = now;
+        nb->orders_at = nb->wake_at = now;
         if (slot == NULL || slot->is_late)
             continue;
         slot->is_late = true;
@@ -618,12 +657,16 @@ void nicbond_answers(struct nicbond *nb, hf_time now)
 void nicbond_worker_ready(struct nicbond *nb)
 {
     nb->has_answers = true;
+    nb->wake_at = (hf_time){0};
 }
 
 void nicbond_orders(struct nicbond *nb, hf_time now)
 {
-    if (hf_time_reached(now, nb->probe_at))
+    if (hf_time_reached(now, nb->probe_at)) {
         order_probe(nb, now);
+        for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++)
+            order_look(nb, f, now);
+    }
     if (!hf_time_reached(now, nb->orders_at))
         return;
     nb->orders_at = (hf_time){INT64_MAX};

@@ -23,7 +23,6 @@ enum note_kind {
     NOTE_ORDER,
     NOTE_TELL_ALL,
     NOTE_WORKER, /* one was started */
-    NOTE_HELPED, /* what calls that may hang have found out */
     NOTE_LIMITS, /* the cluster file was read again */
     NOTE_KINDS
 };
@@ -64,10 +63,6 @@ struct note {
             int fd;
             pid_t pid;
         } worker;
-        struct {
-            hf_fabric fabric;
-            struct watch_helped helped;
-        } helped;
         struct note_limits limits;
     } u;
 };

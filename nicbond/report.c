@@ -254,7 +254,8 @@ static void look_at_all(struct report *report, hf_time now)
 static bool start_worker(struct report *report, enum note_pool pool, hf_time now)
 {
     const struct report_setup *setup = &report->setup;
-    char *pf[] = {"holdfast-nicbond", "worker", (char *)(uintptr_t)setup->state, NULL};
+    char *pf[] = {"holdfast-nicbond", "worker", (char *)(uintptr_t)setup->state,
+                  (char *)(uintptr_t)setup->root, NULL};
     char *vm[] = {"holdfast-nicbond-virt", (char *)(uintptr_t)setup->uri,
                   (char *)(uintptr_t)setup->state, NULL};
     struct note note = {.kind = NOTE_WORKER, .u.worker.pool = pool};
@@ -406,7 +407,6 @@ static void take_note(struct report *report, const struct note *note)
     case NOTE_ORDER:
     case NOTE_TELL_ALL:
     case NOTE_WORKER:
-    case NOTE_HELPED:
     case NOTE_LIMITS:
     case NOTE_KINDS:
         break;

@@ -1,5 +1,6 @@
 #include "nicbond/nicbond.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,12 +93,22 @@ static void teardown(void)
     free(nb);
 }
 
+static bool is_readable(const struct helper_pool *pool)
+{
+    struct pollfd wait[HELPER_WORKERS_MAX];
+
+    for (unsigned i = 0; i < HELPER_WORKERS_MAX; i++)
+        wait[i] = (struct pollfd){.fd = pool->worker[i].fd, .events = POLLIN};
+    return poll(wait, HELPER_WORKERS_MAX, 0) > 0;
+}
+
 /* Rounds of a millisecond each. */
 static void pass(unsigned ms)
 {
     for (unsigned i = 0; i < ms; i++) {
         now = hf_time_add_ms(now, 1);
-        nicbond_worker_ready(nb);
+        if (is_readable(&nb->pf_pool) || is_readable(&nb->vm_pool))
+            nicbond_worker_ready(nb);
         nicbond_round(nb, now);
     }
 }
