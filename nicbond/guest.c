@@ -125,6 +125,8 @@ static void end_order(struct guest *guest, enum guest_result result, hf_time now
     guest->own.answer = guest->own.order;
     guest->own.answer.result = result;
     guest->own.answer.round_us = since_us(now, guest->own.ordered_at);
+    if (result == GUEST_LATE || result == GUEST_GONE)
+        guest->own.void_to = guest->own.order.number;
 }
 
 static enum guest_result judge_ack(const struct guest_answer *order,
@@ -232,12 +234,11 @@ void guest_sent(struct guest *guest, size_t len)
 
 static void ask(struct guest *guest, hf_time now)
 {
-    const struct hf_guest_message m = {.kind = HF_GUEST_ASK};
+    const struct hf_guest_message m = {.kind = HF_GUEST_ASK, .u.ask.void_to = guest->own.void_to};
 
     /* A question that nobody reads waits in the socket and is answered by a helper that starts
-     * later; many of them would only fill it. */
-    if (guest->own.out_len == 0)
-        (void)put(guest, &m);
+     * later: it is not repeated soon. */
+    (void)put(guest, &m);
     guest->own.ask_at = hf_time_add_ms(now, GUEST_ASK_AGAIN_MS);
 }
 
@@ -376,6 +377,7 @@ hf_time guest_tick(struct guest *guest, hf_time now)
     if (guest->own.has_order && hf_time_reached(now, order_deadline(guest))) {
         guest->counters.late++;
         end_order(guest, GUEST_LATE, now);
+        ask(guest, now); /* takes it back, if it is not begun */
     }
     if (!guest->is_connected)
         return hf_time_add_ms(now, GUEST_ASK_MS);
@@ -415,6 +417,7 @@ enum hf_code guest_order_active(struct guest *guest, uint64_t number, hf_mac mac
     guest->own.order = (struct guest_answer){.number = number, .mac = mac};
     guest->own.ordered_at = now;
     guest->own.has_order = true;
+    guest->own.void_to = 0; /* it takes the place of all before it */
     guest->own.is_unanswered = true;
     return HF_OK;
 }

@@ -85,6 +85,7 @@ struct guest {
         hf_time credit_at;
         uint32_t mute_ms; /* of the next flood */
         hf_time calm_at;  /* mute_ms begins anew then */
+        uint64_t void_to; /* the newest order, if nobody waits for it any more */
         bool has_order, has_answer;
         bool is_unanswered; /* the newest order; also when its deadline has passed */
         hf_time ordered_at;

@@ -12,7 +12,7 @@
 enum {
     CHANNEL_PATH_MAX = 107, /* sun_path, unix(7), without the NUL */
     CHANNEL_OUT_MAX = 16 * GUEST_FRAME_MAX,
-    CHANNEL_READ_MAX = 512, /* the host's frames are 12 and 26 bytes long */
+    CHANNEL_READ_MAX = 512, /* the host's frames are 20 and 26 bytes long */
     CHANNEL_RETRY_MS = 100, /* between two attempts to open it, doubled up to: */
     CHANNEL_RETRY_MAX_MS = 5000,
 };

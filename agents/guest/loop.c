@@ -241,6 +241,8 @@ static void obey(struct loop *loop, const struct hf_guest_message *m, hf_time no
     const struct order_end superseded = {.outcome = HF_GUEST_SUPERSEDED};
 
     if (m->kind == HF_GUEST_ASK) {
+        if (loop->has_order && loop->order_number <= m->u.ask.void_to)
+            acknowledge(loop, &superseded);
         loop->owes_hello = true;
         loop->owes_bond = true;
         if (hf_time_since_ms(now, loop->dumped_at) >= LOOP_DUMP_OLD_MS)

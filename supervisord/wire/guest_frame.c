@@ -214,6 +214,7 @@ static void put_body(struct hf_writer *w, const struct hf_guest_message *m)
         put_mac(w, m->u.set_active.mac);
         return;
     case HF_GUEST_ASK:
+        hf_put_u64(w, m->u.ask.void_to);
         return;
     case HF_GUEST_KINDS:
         break;
@@ -253,6 +254,7 @@ static void get_body(struct hf_reader *r, struct hf_guest_message *m)
         m->u.set_active.mac = get_mac(r);
         return;
     case HF_GUEST_ASK:
+        m->u.ask.void_to = hf_get_u64(r);
         return;
     case HF_GUEST_KINDS:
         break;

@@ -33,7 +33,7 @@ enum hf_guest_kind {
     HF_GUEST_ACK,       /* how an order ended */
     /* host -> guest */
     HF_GUEST_SET_ACTIVE, /* make this slave the active one; an older order not yet begun is void */
-    HF_GUEST_ASK,        /* answer with HELLO and BOND */
+    HF_GUEST_ASK,        /* answer with HELLO and BOND; and orders that are taken back */
     HF_GUEST_KINDS
 };
 
@@ -54,7 +54,7 @@ enum hf_guest_outcome {
     HF_GUEST_AMBIGUOUS,   /* more than one has */
     HF_GUEST_REFUSED,     /* the kernel said no: sys_errno */
     HF_GUEST_UNCONFIRMED, /* it said yes, and another one is active all the same */
-    HF_GUEST_SUPERSEDED,  /* a later order came before this one was begun */
+    HF_GUEST_SUPERSEDED,  /* it was taken back, or a later one came, before it was begun */
     HF_GUEST_OUTCOMES
 };
 
@@ -114,6 +114,10 @@ struct hf_guest_message {
             uint64_t number;
             hf_mac mac; /* perm_mac of the slave, or its mac if only one has it */
         } set_active;
+        struct {
+            uint64_t void_to; /* an order with this number or a lower one, not yet begun, is void:
+                                 nobody waits for it. A frozen guest finds both when it thaws. */
+        } ask;
     } u;
 };
 

@@ -7,7 +7,7 @@
 #define MAC_A ((hf_mac){{0x52, 0x54, 0, 0, 0, 0xa}})
 #define MAC_B ((hf_mac){{0x52, 0x54, 0, 0, 0, 0xb}})
 
-enum { FAILOVER = 3, NOTIFY_PEERS = 4 };
+enum { FAILOVER = 3, NOTIFY_PEERS = 4, ASK_BYTES = GUEST_FRAME_HEAD + 8 };
 
 struct rig {
     struct guest guest;
@@ -290,7 +290,7 @@ START_TEST(an_absent_helper_is_asked_rarely)
         ticks++;
     }
     ck_assert_uint_le(ticks, 11);
-    ck_assert_uint_le(sent, 11 * GUEST_FRAME_HEAD);
+    ck_assert_uint_le(sent, 11 * ASK_BYTES);
 }
 END_TEST
 
@@ -394,6 +394,54 @@ START_TEST(silence_is_late_and_a_late_answer_is_nobodys)
 }
 END_TEST
 
+START_TEST(a_late_order_is_taken_back)
+{
+    struct rig rig = begin_with_helper();
+    struct guest_stream stream = {.len = 0};
+    struct hf_guest_message m;
+
+    order(&rig, 5, MAC_B);
+    later(&rig, GUEST_ORDER_MS);
+    (void)guest_tick(&rig.guest, rig.now);
+    ck_assert(told(&rig, &stream, &m));
+    ck_assert_int_eq(m.kind, HF_GUEST_SET_ACTIVE);
+    ck_assert(told(&rig, &stream, &m));
+    ck_assert_int_eq(m.kind, HF_GUEST_ASK);
+    ck_assert_uint_eq(m.u.ask.void_to, 5);
+    /* And again to whoever is there after a new connection. */
+    guest_left(&rig.guest, rig.now);
+    guest_joined(&rig.guest, rig.now);
+    ck_assert(told(&rig, &stream, &m));
+    ck_assert_uint_eq(m.u.ask.void_to, 5);
+    /* A question beside an open order leaves it alone, whatever its number is. */
+    say_hello(&rig, 1);
+    order(&rig, 4, MAC_A);
+    later(&rig, GUEST_ORDER_MS - 1);
+    (void)guest_tick(&rig.guest, rig.now);
+    ck_assert(told(&rig, &stream, &m));
+    ck_assert_int_eq(m.kind, HF_GUEST_SET_ACTIVE);
+    while (told(&rig, &stream, &m))
+        ck_assert_uint_eq(m.u.ask.void_to, 0);
+}
+END_TEST
+
+START_TEST(an_answered_order_is_not_taken_back)
+{
+    struct rig rig = begin_with_helper();
+    struct guest_stream stream = {.len = 0};
+    struct hf_guest_message m;
+
+    order(&rig, 5, MAC_B);
+    ck_assert(told(&rig, &stream, &m));
+    say_ack(&rig, 5, HF_GUEST_DONE, MAC_B);
+    later(&rig, GUEST_ASK_MS);
+    (void)guest_tick(&rig.guest, rig.now);
+    ck_assert(told(&rig, &stream, &m));
+    ck_assert_int_eq(m.kind, HF_GUEST_ASK);
+    ck_assert_uint_eq(m.u.ask.void_to, 0);
+}
+END_TEST
+
 START_TEST(answers_to_what_nobody_ordered_are_counted)
 {
     struct rig rig = begin_with_helper();
@@ -443,7 +491,7 @@ START_TEST(a_broken_connection_ends_an_order)
     /* And it is not told to whoever comes next. */
     guest_joined(&rig.guest, rig.now);
     (void)guest_out(&rig.guest, &len);
-    ck_assert_uint_eq(len, GUEST_FRAME_HEAD);
+    ck_assert_uint_eq(len, ASK_BYTES);
 }
 END_TEST
 
@@ -579,6 +627,7 @@ HF_TEST_MAIN("nicbond/guest", HF_CASE(a_connection_is_no_helper),
              HF_CASE(an_order_goes_out_and_its_answer_comes_back),
              HF_LOOP(every_answer_is_judged, 0, sizeof judged / sizeof judged[0]),
              HF_CASE(silence_is_late_and_a_late_answer_is_nobodys),
+             HF_CASE(a_late_order_is_taken_back), HF_CASE(an_answered_order_is_not_taken_back),
              HF_CASE(answers_to_what_nobody_ordered_are_counted),
              HF_CASE(a_later_order_takes_the_place_of_an_open_one),
              HF_CASE(a_broken_connection_ends_an_order),

@@ -250,6 +250,53 @@ START_TEST(noise_from_the_host_harms_nobody)
 }
 END_TEST
 
+/* How the helper answers an order, by the words themselves. */
+static enum hf_guest_outcome outcome_of(const struct rig *rig, struct guest_stream *stream,
+                                        uint64_t number)
+{
+    struct hf_guest_message m = {.kind = HF_GUEST_ASK};
+    struct pollfd pfd = {.fd = rig->guest.fd, .events = POLLIN};
+    uint8_t bytes[GUEST_FRAME_MAX];
+    ssize_t n;
+
+    for (;;) {
+        while (guest_stream_next(stream, &m))
+            if (m.kind == HF_GUEST_ACK && m.u.ack.number == number)
+                return m.u.ack.outcome;
+        ck_assert_int_eq(poll(&pfd, 1, PATIENCE_MS), 1);
+        n = recv(rig->guest.fd, bytes, sizeof bytes, 0);
+        ck_assert_int_gt(n, 0);
+        ck_assert_uint_eq(guest_stream_put(stream, bytes, (size_t)n), (size_t)n);
+    }
+}
+
+START_TEST(an_order_that_nobody_waits_for_is_not_begun)
+{
+    struct rig rig;
+    struct guest_stream stream = {.len = 0};
+    struct hf_guest_message m = {.kind = HF_GUEST_SET_ACTIVE, .u.set_active = {.number = 7}};
+    uint8_t bytes[4 * GUEST_FRAME_MAX];
+    size_t len = 0;
+
+    begin(&rig);
+    UNTIL(rig.guest.fd >= 0);
+    /* A guest that thaws finds all of it at once: two orders, the last of them taken back, and one
+     * that stands. */
+    len += guest_frame_encode(&m, bytes + len);
+    m.u.set_active.number = 8;
+    len += guest_frame_encode(&m, bytes + len);
+    m = (struct hf_guest_message){.kind = HF_GUEST_ASK, .u.ask.void_to = 8};
+    len += guest_frame_encode(&m, bytes + len);
+    m = (struct hf_guest_message){.kind = HF_GUEST_SET_ACTIVE, .u.set_active = {.number = 9}};
+    len += guest_frame_encode(&m, bytes + len);
+    ck_assert_int_eq(send(rig.guest.fd, bytes, len, MSG_NOSIGNAL), (ssize_t)len);
+    ck_assert_int_eq(outcome_of(&rig, &stream, 7), HF_GUEST_SUPERSEDED);
+    ck_assert_int_eq(outcome_of(&rig, &stream, 8), HF_GUEST_SUPERSEDED);
+    ck_assert_int_eq(outcome_of(&rig, &stream, 9), HF_GUEST_NO_BOND);
+    end(&rig);
+}
+END_TEST
+
 static unsigned long switches(pid_t pid)
 {
     char path[64], line[256];
@@ -347,5 +394,7 @@ END_TEST
 HF_TEST_MAIN("agents/guest", HF_CASE(without_a_bond_it_says_so),
              HF_CASE(it_is_the_same_boot_after_a_restart_of_the_helper),
              HF_CASE(a_host_that_comes_back_is_greeted_again),
-             HF_CASE(noise_from_the_host_harms_nobody), HF_CASE(when_nothing_happens_it_sleeps),
-             HF_CASE(its_command_line_is_checked), HF_CASE(it_is_one_small_file))
+             HF_CASE(noise_from_the_host_harms_nobody),
+             HF_CASE(an_order_that_nobody_waits_for_is_not_begun),
+             HF_CASE(when_nothing_happens_it_sleeps), HF_CASE(its_command_line_is_checked),
+             HF_CASE(it_is_one_small_file))

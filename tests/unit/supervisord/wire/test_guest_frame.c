@@ -65,6 +65,8 @@ static struct hf_guest_message a_message(enum hf_guest_kind kind)
         m.u.set_active.mac = (hf_mac){{2, 0, 0, 0, 1, 3}};
         break;
     case HF_GUEST_ASK:
+        m.u.ask.void_to = 4710;
+        break;
     case HF_GUEST_KINDS:
         break;
     }
