@@ -1,5 +1,5 @@
 /* LINK: agents/nic */
-/* fuzz_card.c - what a switch or a card says of itself: LLDP frames, vital product data, a module's
+/* fuzz_lldp.c - what a switch or a card says of itself: LLDP frames, vital product data, a module's
  * page. Texts end, and cannot steer a terminal. */
 #include "agents/nic/parse.h"
 #include "agents/nic/probe.h"
