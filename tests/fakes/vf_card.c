@@ -114,10 +114,18 @@ static enum vf_answer card_link(void *user, int32_t ifindex, const uint16_t *vfs
     card->orders++;
     if (!is_alive(card, card->before))
         return say(VF_UNKNOWN, err);
+    if (card->busy > 0) {
+        card->busy--;
+        return say(VF_BUSY, err);
+    }
     if ((card->unsupported & VF_FIELD(VF_FIELD_LINK)) != 0)
         return say(VF_UNSUPPORTED, err);
-    for (uint16_t i = 0; i < count; i++)
+    /* As the kernel: it stops at the first that it refuses. */
+    for (uint16_t i = 0; i < count; i++) {
+        if (vfs[i] >= card->list.count)
+            return say(VF_REFUSED, err);
         card->list.vf[vfs[i]].config.link = link;
+    }
     return say(is_alive(card, card->after) ? VF_DONE : VF_UNKNOWN, err);
 }
 
