@@ -159,9 +159,10 @@ void fabric_put_node(struct hf_json *j, const struct ctl_shell *shell, hf_node n
 
 /* ---- legs ---- */
 
-/* What this node's nicbond says of it, of the start that runs. */
-static const struct hf_vm_legs *own_legs(const struct ctl_nics *nics, const struct hf_vm_view *vm)
+const struct hf_vm_legs *fabric_own_legs(const struct ctl_shell *shell, const struct hf_vm_view *vm)
 {
+    const struct ctl_nics *nics = &shell->nics;
+
     for (uint16_t i = 0; i < nics->legs_count; i++)
         if (nics->legs[i].uid == vm->uid && nics->legs[i].start_no == vm->running_no)
             return &nics->legs[i];
@@ -170,9 +171,13 @@ static const struct hf_vm_legs *own_legs(const struct ctl_nics *nics, const stru
 
 static void put_own_legs(struct hf_json *j, const struct hf_vm_legs *own)
 {
+    static const char *const faults[] = {"reselects", "slow", "mode"}; /* by bit of HF_BOND_* */
+
+    _Static_assert(HF_BOND_FAULTS == 1 << 3, "one word a fault");
     if (own == NULL) {
         hf_json_null(j, "helper");
         hf_json_null(j, "kinds");
+        hf_json_null(j, "bond");
         return;
     }
     hf_json_bool(j, "helper", own->has_helper);
@@ -181,6 +186,11 @@ static void put_own_legs(struct hf_json *j, const struct hf_vm_legs *own)
         if (has(own->has, f))
             hf_json_str(j, fabric_name(f), hf_leg_kind_name(own->kind[f]));
     hf_json_end_object(j);
+    hf_json_array(j, "bond");
+    for (unsigned i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        if ((own->bond_faults >> i & 1) != 0)
+            hf_json_str(j, NULL, faults[i]);
+    hf_json_end_array(j);
 }
 
 void fabric_put_vm(struct hf_json *j, const struct ctl_shell *shell, const struct hf_vm_view *vm)
@@ -198,7 +208,7 @@ void fabric_put_vm(struct hf_json *j, const struct ctl_shell *shell, const struc
     put_legs(j, "up", vm->legs.up);
     put_legs(j, "dead", vm->legs.dead);
     put_fabric(j, "active", vm->legs.has != 0 ? vm->legs.active : HF_FABRICS_MAX);
-    put_own_legs(j, own_legs(&shell->nics, vm));
+    put_own_legs(j, fabric_own_legs(shell, vm));
     hf_json_str(j, "why", has_why ? hf_reason_name(vm->legs.why) : NULL);
     hf_json_str(j, "why_text", has_why ? hf_reason_text(vm->legs.why) : NULL);
     hf_json_end_object(j);

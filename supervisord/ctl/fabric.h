@@ -16,6 +16,9 @@ const char *fabric_pf_name(const struct ctl_shell *shell, hf_node node, hf_fabri
 /* What this node's own nicbond told of it; NULL: another node's PF, or nothing was told. */
 const struct hf_pf_facts *fabric_own_facts(const struct ctl_shell *shell, hf_node node,
                                            hf_fabric fabric);
+/* What this node's nicbond says of a VM's legs, of the start that runs; NULL: nothing. */
+const struct hf_vm_legs *fabric_own_legs(const struct ctl_shell *shell,
+                                         const struct hf_vm_view *vm);
 /* Node and fabric of the PF that is called so: of this node's, else of the only other one. */
 bool fabric_find(const struct ctl_shell *shell, const char *name, hf_node *node, hf_fabric *fabric);
 

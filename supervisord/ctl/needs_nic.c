@@ -136,6 +136,30 @@ void needs_nics(const struct needs_walk *w, const struct needs_about *timeless, 
             need_pf(w, ix, def, node, f);
 }
 
+/* A guest's bond is its owner's; what it does wrong shows at the next fault only. */
+static void need_bond(const struct needs_walk *w, const struct needs_about *about,
+                      const struct hf_vm_view *vm)
+{
+    const struct hf_vm_legs *own = fabric_own_legs(w->shell, vm);
+    struct needs_about timeless = *about;
+    uint8_t faults = own != NULL ? own->bond_faults : 0;
+
+    timeless.ix = UINT16_MAX; /* it is so for longer than it runs */
+    if ((faults & HF_BOND_RESELECTS) != 0)
+        needs_add(w, NEEDS_WARNING, &timeless,
+                  "in the guest: ip link set BOND type bond primary_reselect failure",
+                  "its bond has primary_reselect=always: when the card is repaired it goes back by "
+                  "itself, which is one more gap");
+    if ((faults & HF_BOND_SLOW) != 0)
+        needs_add(w, NEEDS_WARNING, &timeless, "in the guest: ip link set BOND type bond miimon 20",
+                  "its bond looks at its legs too seldom (miimon above 100 ms, or never): a flip "
+                  "that it has to do takes longer");
+    if ((faults & HF_BOND_MODE) != 0)
+        needs_add(w, NEEDS_WARNING, &timeless, "holdfast nics",
+                  "its bond is not in mode active-backup: its traffic uses both legs, and a dead "
+                  "one loses a part of it");
+}
+
 /* A VM whose leg is dead with its node's NIC is seen at the NIC, unless it was its last one. */
 void needs_legs(const struct needs_walk *w, const struct needs_about *about,
                 const struct hf_vm_view *vm)
@@ -145,6 +169,7 @@ void needs_legs(const struct needs_walk *w, const struct needs_about *about,
     struct hf_node_view node;
     hf_legs own = vm->legs.dead;
 
+    need_bond(w, about, vm);
     if (!vm->is_degraded || vm->home.ix >= group->nodes_count)
         return;
     if (vm->legs.dead == vm->def->legs) {

@@ -111,6 +111,14 @@ struct hf_pf_facts {
     uint32_t rtnl_ms; /* how long the newest no-op RTM_GETLINK of a helper took */
 };
 
+/* What is not as it should be about a guest's bond, as its helper tells; bits of a set. */
+enum {
+    HF_BOND_RESELECTS = 1, /* primary_reselect always: it goes back by itself, one more gap */
+    HF_BOND_SLOW = 2,      /* looks at its legs less often than ten times a second, or never */
+    HF_BOND_MODE = 4,      /* not active-backup */
+    HF_BOND_FAULTS = 8
+};
+
 /* A running VM's legs on this node. */
 struct hf_vm_legs {
     hf_vm_uid uid; /* 0: not one of ours */
@@ -119,6 +127,7 @@ struct hf_vm_legs {
     hf_fabric active; /* that carries now; HF_FABRICS_MAX = not known */
     bool has_helper;  /* holdfast-guest speaks */
     enum hf_leg_kind kind[HF_FABRICS_MAX];
+    uint8_t bond_faults; /* HF_BOND_*; 0 also when nobody tells */
 };
 
 /* One flip of one VM, ended. Times are from the first sign of the failure. */

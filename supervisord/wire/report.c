@@ -413,6 +413,7 @@ static void put_legs(struct hf_writer *w, const struct hf_report *report)
     fields_put_bool(w, legs->has_helper);
     for (size_t f = 0; f < HF_FABRICS_MAX; f++)
         hf_put_u8(w, (uint8_t)legs->kind[f]);
+    hf_put_u8(w, legs->bond_faults);
 }
 
 static void get_legs(struct hf_reader *r, struct hf_report *report)
@@ -425,6 +426,7 @@ static void get_legs(struct hf_reader *r, struct hf_report *report)
     legs->has_helper = fields_get_bool(r);
     for (size_t f = 0; f < HF_FABRICS_MAX; f++)
         legs->kind[f] = (enum hf_leg_kind)hf_get_enum(r, HF_LEG_KINDS);
+    legs->bond_faults = hf_get_enum(r, HF_BOND_FAULTS);
 }
 
 static void put_flip(struct hf_writer *w, const struct hf_report *report)

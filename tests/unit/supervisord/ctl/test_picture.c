@@ -693,6 +693,32 @@ START_TEST(what_this_nodes_nicbond_told_is_shown)
 }
 END_TEST
 
+START_TEST(a_guests_bond_that_is_set_up_badly_is_told)
+{
+    static struct hf_vm_legs legs = {.uid = 1, .has = 3, .up = 3, .has_helper = true};
+    const json_t *bond;
+
+    set_up_fabrics();
+    fake_vm_with_legs("a");
+    fake_legs("a", 3, 0);
+    legs.start_no = engine_vm(f.engine, engine_vm_by_name(f.engine, "a")).running_no;
+    f.shell.nics.legs = &legs;
+    f.shell.nics.legs_count = 1;
+    ck_assert_uint_eq(needs_count(), 0);
+    legs.bond_faults = HF_BOND_RESELECTS;
+    ck_assert(needs("a", "warning",
+                    "primary_reselect=always: when the card is repaired it goes back",
+                    "in the guest: ip link set BOND type bond primary_reselect failure"));
+    legs.bond_faults = HF_BOND_RESELECTS | HF_BOND_SLOW;
+    ck_assert_uint_eq(needs_count(), 2);
+    bond = json_object_get(json_object_get(vm_of("a"), "legs"), "bond");
+    ck_assert_uint_eq(json_array_size(bond), 2);
+    ck_assert_str_eq(json_string_value(json_array_get(bond, 0)), "reselects");
+    legs.bond_faults = HF_BOND_MODE;
+    ck_assert(needs("a", "warning", "not in mode active-backup", "holdfast nics"));
+}
+END_TEST
+
 START_TEST(the_last_flips_are_shown)
 {
     struct hf_flip flip;
@@ -858,6 +884,7 @@ HF_TEST_MAIN_WITH(
     HF_CASE(a_vm_without_any_leg_is_told), HF_CASE(a_leg_that_is_dead_alone_is_told),
     HF_CASE(a_node_whose_nicbond_is_not_there_is_told),
     HF_CASE(what_this_nodes_nicbond_told_is_shown), HF_CASE(the_last_flips_are_shown),
-    HF_CASE(the_trail_of_a_nic_is_its_own), HF_CASE(a_nic_that_nobody_named_is_none),
-    HF_CASE(errors_come_before_warnings), HF_CASE(the_trail_of_a_vm_tells_of_its_lost_node),
-    HF_CASE(a_phase_names_the_node_that_acts), HF_CASE(the_trail_is_bounded_and_keeps_the_newest))
+    HF_CASE(a_guests_bond_that_is_set_up_badly_is_told), HF_CASE(the_trail_of_a_nic_is_its_own),
+    HF_CASE(a_nic_that_nobody_named_is_none), HF_CASE(errors_come_before_warnings),
+    HF_CASE(the_trail_of_a_vm_tells_of_its_lost_node), HF_CASE(a_phase_names_the_node_that_acts),
+    HF_CASE(the_trail_is_bounded_and_keeps_the_newest))

@@ -253,7 +253,7 @@ static const size_t sample_bytes[HF_REPORT_KINDS] = {
     [HF_REPORT_TEST] = 2 + 4 + 1 + 4 + 1 + 6,
     [HF_REPORT_SELF_STOP] = 2,
     [HF_REPORT_NICS] = 2 + 1 + 2 * (2 + 4 + 6 + 3 * 2 + 2 + 3 * 8 + 4) + 12 + 12 + 3 + 18 + 5 + 17,
-    [HF_REPORT_LEGS] = 2 + 4 + 4 + 3 + 1 + 2,
+    [HF_REPORT_LEGS] = 2 + 4 + 4 + 3 + 1 + 2 + 1,
     [HF_REPORT_FLIP] = 2 + 4 + 8 + 4 + 5 + 3 * 4 + 8,
     [HF_REPORT_NIC_ORDER] = 2 + 4 + 4 + 1,
 };
