@@ -165,8 +165,12 @@ static void apply(struct bond *bond, enum bond_event event, uint64_t epoch_next,
     struct bond_rule rule = bond_rule(bond->state, event);
 
     HF_ASSERT(rule.verdict != BOND_UNDECIDED);
-    *step = (struct bond_step){
-        .event = event, .act = rule.act, .was = bond->state, .now = bond->state, .why = rule.why};
+    *step = (struct bond_step){.event = event,
+                               .act = rule.act,
+                               .was = bond->state,
+                               .now = bond->state,
+                               .was_active = bond->active,
+                               .why = rule.why};
     if (rule.verdict == BOND_SWAP)
         bond->active = bond_other(bond);
     if (rule.verdict != BOND_STAY)
@@ -238,6 +242,7 @@ void bond_order(struct bond *bond, hf_fabric to, uint64_t epoch_next, struct bon
         *step = (struct bond_step){.event = BOND_EV_ORDERED,
                                    .was = bond->state,
                                    .now = bond->state,
+                                   .was_active = bond->active,
                                    .active = bond->active,
                                    .why = "refused: that leg's hold-down runs"};
         return;

@@ -86,7 +86,7 @@ struct bond_step {
     enum bond_event event;
     enum bond_act act;
     enum bond_state was, now;
-    hf_fabric active; /* after it */
+    hf_fabric was_active, active; /* before and after it */
     const char *why;
 };
 

@@ -305,11 +305,13 @@ static void act(struct nicbond *nb, struct nicbond_vm *vm, const struct bond_ste
 static void follow(struct nicbond *nb, struct nicbond_vm *vm, const struct bond_step *step,
                    uint32_t order, hf_time now)
 {
-    if (step->was != step->now)
+    bool is_news = step->was != step->now || step->was_active != step->active;
+
+    if (is_news)
         hf_info("vm=%s active=%c %s -> %s: %s", vm->name, fabric_letter[step->active],
                 bond_state_name(step->was), bond_state_name(step->now), step->why);
     act(nb, vm, step, order, now);
-    if (step->was == step->now && step->act == BOND_ACT_NONE)
+    if (!is_news && step->act == BOND_ACT_NONE)
         return;
     vm->is_dirty = true;
     nicbond_wake(nb, vm, now);

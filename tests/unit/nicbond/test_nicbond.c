@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "supervisord/base/buf.h"
@@ -624,6 +626,160 @@ START_TEST(a_pf_nobody_knows_moves_nothing)
 }
 END_TEST
 
+/* ---- with a helper in the guest, played here ---- */
+
+static int guest_fd; /* its end */
+
+static void say(const struct hf_guest_message *message)
+{
+    uint8_t frame[GUEST_FRAME_MAX];
+    size_t len = guest_frame_encode(message, frame);
+
+    ck_assert_int_eq(send(guest_fd, frame, len, 0), (ssize_t)len);
+    now = hf_time_add_ms(now, 1);
+    nicbond_guest_ready(nb, 0, EPOLLIN, now);
+    pass(1);
+}
+
+static void say_bond(uint8_t active)
+{
+    struct hf_guest_message bond = {.kind = HF_GUEST_BOND};
+
+    (void)snprintf(bond.u.bond.bond.name, sizeof bond.u.bond.bond.name, "bond0");
+    bond.u.bond.bond.mode = 1;
+    bond.u.bond.bond.active = active;
+    bond.u.bond.bond.has_carrier = true;
+    bond.u.bond.bond.slaves_count = 2;
+    for (uint8_t i = 0; i < 2; i++) {
+        struct hf_guest_slave *slave = &bond.u.bond.bond.slave[i];
+
+        (void)snprintf(slave->name, sizeof slave->name, "eth%u", i);
+        slave->index = 2u + i;
+        slave->mac.byte[5] = slave->perm_mac.byte[5] = (uint8_t)(10 + i);
+        slave->is_active = i == active;
+        slave->has_carrier = true;
+    }
+    say(&bond);
+}
+
+/* VM 1 with VFs, its helper connected, its bond on a. */
+static void vm_with_helper(char path[64])
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct hf_guest_message hello = {.kind = HF_GUEST_HELLO, .u.hello = {.program = "1"}};
+    struct nicbond_news news = {.uid = 1, .start_no = 1, .name = "vm1", .sent_fd = {-1, -1}};
+    int door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    (void)snprintf(path, 64, "/tmp/test_nicbond.%d", (int)getpid());
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    ck_assert_int_eq(bind(door, (struct sockaddr *)&address, sizeof address), 0);
+    ck_assert_int_eq(listen(door, 1), 0);
+    for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++) {
+        news.leg[f].kind = HF_LEG_VF;
+        news.leg[f].vf = 3;
+        news.leg[f].mac.byte[5] = (uint8_t)(10 + f);
+    }
+    (void)snprintf(news.guest, sizeof news.guest, "%s", path);
+    ck_assert(nicbond_vm_here(nb, &news, now));
+    guest_fd = accept(door, NULL, NULL);
+    ck_assert_int_ge(guest_fd, 0);
+    close(door);
+    ck_assert_int_eq(unlink(path), 0);
+    pass(2);
+    say(&hello);
+    say_bond(0);
+    ck_assert(last_legs.has_helper);
+    ck_assert_uint_eq(last_legs.active, A);
+}
+
+/* The order that the helper has got. */
+static struct hf_guest_message ordered_active(void)
+{
+    struct guest_stream stream = {.len = 0};
+    struct hf_guest_message message = {.kind = HF_GUEST_HELLO};
+    uint8_t bytes[1024];
+    ssize_t len = recv(guest_fd, bytes, sizeof bytes, MSG_DONTWAIT);
+
+    ck_assert_int_gt(len, 0);
+    (void)guest_stream_put(&stream, bytes, (size_t)len);
+    while (message.kind != HF_GUEST_SET_ACTIVE)
+        ck_assert(guest_stream_next(&stream, &message));
+    return message;
+}
+
+START_TEST(a_helper_moves_it_while_the_card_still_thinks)
+{
+    struct hf_guest_message got, ack = {.kind = HF_GUEST_ACK};
+    struct ordered o;
+    char path[64];
+
+    vm_with_helper(path);
+    judged(A, HF_PF_DOWN, HF_NIC_BFD);
+    ck_assert(next_pf(&o)); /* beside it: never answered */
+    got = ordered_active();
+    ck_assert_uint_eq(got.u.set_active.mac.byte[5], 11);
+    ck_assert_uint_ge(got.u.set_active.number, 1000);
+    ack.u.ack.number = got.u.set_active.number;
+    ack.u.ack.outcome = HF_GUEST_DONE;
+    ack.u.ack.active.byte[5] = 11;
+    say(&ack);
+    ck_assert_uint_eq(flips_count, 1);
+    ck_assert_int_eq(flips[0].outcome, HF_FLIP_FLIPPED);
+    ck_assert_int_eq(flips[0].method, HF_FLIP_GUEST);
+    ck_assert_uint_eq(last_legs.active, B);
+    pass(500); /* the card's silence ends as late; nothing more is told of this flip */
+    ck_assert_uint_eq(flips_count, 1);
+    close(guest_fd);
+}
+END_TEST
+
+START_TEST(a_guest_that_says_it_moved_before_any_order_is_believed)
+{
+    struct ordered o;
+    char path[64];
+
+    vm_with_helper(path);
+    say_bond(1);
+    ck_assert_uint_eq(last_legs.active, B);
+    judged(A, HF_PF_DOWN, HF_NIC_CARRIER);
+    ck_assert(!next_pf(&o));
+    ck_assert_uint_eq(flips_count, 0);
+    close(guest_fd);
+}
+END_TEST
+
+START_TEST(a_guest_that_lies_harms_nobody_but_itself)
+{
+    unsigned of_others = 0;
+    struct hf_guest_message got, ack = {.kind = HF_GUEST_ACK};
+    struct ordered o;
+    char path[64];
+
+    vm_with_helper(path);
+    vm_with_vfs(2, 0, 4);
+    judged(A, HF_PF_DOWN, HF_NIC_CARRIER);
+    ck_assert(next_pf(&o));
+    got = ordered_active();
+    ack.u.ack.number = got.u.set_active.number + 1; /* nobody asked that */
+    ack.u.ack.outcome = HF_GUEST_DONE;
+    ack.u.ack.active.byte[5] = 11;
+    say(&ack);
+    ck_assert_uint_eq(flips_count, 0);
+    ack.u.ack.number = got.u.set_active.number;
+    ack.u.ack.active.byte[5] = 10; /* done, and on the old one */
+    say(&ack);
+    ck_assert_uint_eq(flips_count, 0);
+    /* It says over and over that it is on the dead leg. */
+    for (unsigned i = 0; i < 200; i++)
+        say_bond(i % 2 == 0 ? 0 : 1);
+    for (unsigned i = 0; i < flips_count; i++)
+        of_others += flips[i].uid != 1;
+    ck_assert_uint_le(flips_count, 4);
+    ck_assert_uint_le(of_others, 1); /* VM 2's own flip, at its own deadline */
+    close(guest_fd);
+}
+END_TEST
+
 HF_TEST_MAIN_WITH("nicbond/nicbond", setup, teardown,
                   HF_CASE(one_message_for_all_vfs_the_most_important_first),
                   HF_CASE(what_nobody_can_confirm_is_unknown),
@@ -640,4 +796,7 @@ HF_TEST_MAIN_WITH("nicbond/nicbond", setup, teardown,
                   HF_CASE(without_a_worker_the_outcome_is_unknown),
                   HF_CASE(news_that_find_no_room_come_later),
                   HF_CASE(a_vm_with_one_leg_is_told_and_left_alone),
-                  HF_CASE(a_pf_nobody_knows_moves_nothing))
+                  HF_CASE(a_pf_nobody_knows_moves_nothing),
+                  HF_CASE(a_helper_moves_it_while_the_card_still_thinks),
+                  HF_CASE(a_guest_that_says_it_moved_before_any_order_is_believed),
+                  HF_CASE(a_guest_that_lies_harms_nobody_but_itself))
