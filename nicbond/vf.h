@@ -17,7 +17,7 @@
 
 enum {
     /* i40e waits 300 ms for a VF in reset and then answers EAGAIN, ice 800 ms and EBUSY; a VF just
-     * made may answer EINVAL for a moment (reports in nicbond/README.md). */
+     * made may answer EINVAL for a moment (kernel 6.12, and field reports). */
     VF_RETRY_MS = 100,
     VF_RETRY_FOR_MS = 2000,
     VF_ANSWER_WAIT_MS = 1000, /* the answer is there when send() returns; a second is a lost one */
