@@ -353,7 +353,7 @@ static void apply_all(struct bfd_socket *s, enum bfd_event event, hf_time now)
 static void look(struct bfd_socket *s, hf_time now)
 {
     enum hf_code code;
-    int ifindex;
+    int ifindex = 0;
 
     s->look_at = hf_time_add_ms(now, BFD_SOCKET_LOOK_MS);
     if (s->is_open) {
