@@ -11,10 +11,20 @@ static struct watch_pf *pf_of(struct watch *watch, hf_fabric fabric)
     return &watch->pf[fabric];
 }
 
-/* Look for it in the next round. */
-static void look_soon(struct watch *watch, struct watch_pf *pf)
+/* Look at it in the next round. */
+static void look_now(struct watch *watch, struct watch_pf *pf)
 {
     pf->look_at = watch->now;
+}
+
+/* And here not more often than the loop can bear. */
+static void look_soon(struct watch *watch, struct watch_pf *pf)
+{
+    hf_time rested = hf_time_add_ms(pf->looked_at, WATCH_REST_MS);
+    hf_time at = hf_time_reached(watch->now, rested) ? watch->now : rested;
+
+    if (at.ns < pf->look_at.ns)
+        pf->look_at = at;
 }
 
 static void close_hot(struct watch_pf *pf)
@@ -36,6 +46,7 @@ static void look(struct watch *watch, struct watch_pf *pf, hf_time now)
     struct nic_place found;
     struct hf_err err;
 
+    pf->looked_at = now;
     pf->look_at = hf_time_add_ms(now, WATCH_LOOK_MS);
     if (probe_nic_find(watch->root, pf->wanted, &pf->place, &found, &err) != HF_OK) {
         close_hot(pf);
@@ -73,7 +84,16 @@ static bool is_name_of(const struct watch_pf *pf, const char *name)
     return name[0] != '\0' && strcmp(pf->place.name, name) == 0;
 }
 
-/* A signal of a device: to the PF that it is, and to PFs of the same card if it concerns both. */
+static bool is_vf_of(const struct watch_pf *pf, const char *pci)
+{
+    for (unsigned i = 0; i < pf->inventory.vfs_count; i++)
+        if (strcmp(pf->inventory.vf[i].pci, pci) == 0)
+            return true;
+    return false;
+}
+
+/* A signal of a device: to the PF that it is, and to PFs of the same card if it concerns both. With
+ * ARI a VF may have the slot of its PF; what befalls one VF is not the card's fate. */
 static void hear_of(struct watch *watch, const char *pci, const char *name, enum nic_signal signal)
 {
     for (unsigned f = 0; f < watch->fabrics_count; f++) {
@@ -82,7 +102,7 @@ static void hear_of(struct watch *watch, const char *pci, const char *name, enum
         if (pci[0] != '\0' ? is_pci_of(pf, pci) : is_name_of(pf, name)) {
             judge_nic_hear(&pf->judge, signal, watch->now);
             pf->resets += signal == NIC_SIGNAL_RESET;
-        } else if (judge_nic_is_of_card(signal) &&
+        } else if (judge_nic_is_of_card(signal) && !is_vf_of(pf, pci) &&
                    judge_nic_same_card("", pci, "", pf->place.pci)) {
             judge_nic_hear(&pf->judge, NIC_SIGNAL_SISTER_DEAD, watch->now);
         }
@@ -108,7 +128,7 @@ static void hear_link(struct watch *watch, const struct nic_link *link)
         /* Renamed, gone, or another device took the place of one that is not there. */
         if (is_it ? link->is_gone || !is_name_of(pf, link->name)
                   : !pf->is_open && strcmp(pf->wanted, link->name) == 0)
-            look_soon(watch, pf);
+            look_now(watch, pf);
         if (!is_it || link->is_gone)
             continue;
         if (pf->is_open)
@@ -153,12 +173,14 @@ static void hear_pci(struct watch *watch, const struct nic_uevent *ev)
     }
 }
 
-static bool is_vf_of(const struct watch_pf *pf, const char *pci)
+/* The device itself: what was seen of it before is no longer known. */
+static void hear_own(struct watch *watch, struct watch_pf *pf, const struct nic_uevent *ev)
 {
-    for (unsigned i = 0; i < pf->inventory.vfs_count; i++)
-        if (strcmp(pf->inventory.vf[i].pci, pci) == 0)
-            return true;
-    return false;
+    look_now(watch, pf);
+    if (ev->is_net || ev->action == NIC_CHANGE)
+        return;
+    pf->sample.is_present = NIC_NOT_KNOWN;
+    pf->sample.has_driver = NIC_NOT_KNOWN;
 }
 
 static void hear_uevent(struct watch *watch, const struct nic_uevent *ev)
@@ -168,11 +190,11 @@ static void hear_uevent(struct watch *watch, const struct nic_uevent *ev)
     for (unsigned f = 0; f < watch->fabrics_count; f++) {
         struct watch_pf *pf = &watch->pf[f];
 
-        /* A device of another VF may be a new one of ours: numvfs was written. */
-        if (is_pci_of(pf, ev->pci) || is_name_of(pf, ev->name) || is_vf_of(pf, ev->pci) ||
-            strcmp(pf->wanted, ev->is_net ? ev->name : ev->pci) == 0 ||
-            (!ev->is_net && ev->action == NIC_ADD))
-            look_soon(watch, pf);
+        if (is_pci_of(pf, ev->pci) || is_name_of(pf, ev->name) ||
+            strcmp(pf->wanted, ev->is_net ? ev->name : ev->pci) == 0)
+            hear_own(watch, pf, ev);
+        else if (is_vf_of(pf, ev->pci) || (!ev->is_net && ev->action == NIC_ADD))
+            look_soon(watch, pf); /* a new device may be a new VF of ours: numvfs was written */
     }
 }
 
@@ -189,10 +211,9 @@ static void hear_lldp(struct watch *watch, int32_t ifindex, const struct nic_lld
     }
 }
 
-static void hear_word(void *user, const struct listen_word *word)
+void watch_take(struct watch *watch, const struct listen_word *word, hf_time now)
 {
-    struct watch *watch = user;
-
+    watch->now = now;
     switch (word->kind) {
     case LISTEN_LINK:
         hear_link(watch, &word->u.link);
@@ -208,15 +229,22 @@ static void hear_word(void *user, const struct listen_word *word)
         break;
     case LISTEN_LOST:
         for (unsigned f = 0; f < watch->fabrics_count; f++)
-            look_soon(watch, &watch->pf[f]);
+            look_soon(watch, &watch->pf[f]); /* everything of it; the counters anyway */
         break;
     }
+}
+
+static void take_word(void *user, const struct listen_word *word)
+{
+    struct watch *watch = user;
+
+    watch_take(watch, word, watch->now);
 }
 
 void watch_hear(struct watch *watch, hf_time now)
 {
     watch->now = now;
-    listen_read(&watch->listen, hear_word, watch);
+    listen_read(&watch->listen, take_word, watch);
 }
 
 /* The other configured PF, when it is the other port of the same card. */

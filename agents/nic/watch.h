@@ -15,6 +15,9 @@
 enum {
     WATCH_LOOK_MS = 10000, /* driver, VFs, AER counters: uevents tell of changes, this is the net */
     WATCH_SEEK_MS = 100,   /* a device that is not there: uevents tell, this is the net */
+    /* A look at 240 VFs takes 1.1 ms (measured), and making them tells of each: one in so long.
+     * What happens to the PF itself does not wait. */
+    WATCH_REST_MS = 50,
 };
 
 struct watch_setup {
@@ -30,7 +33,7 @@ struct watch_pf {
     struct nic_place place; /* where it was last; name "" without a network device */
     bool is_open;           /* hot is open */
     struct hot hot;
-    hf_time look_at;
+    hf_time look_at, looked_at;
     struct nic_inventory inventory;
     struct nic_sample sample;
     struct judge_nic judge;
@@ -63,6 +66,8 @@ void watch_close(struct watch *watch);
 unsigned watch_fds(const struct watch *watch, struct pollfd out[LISTEN_FDS]);
 /* Take what the listeners have: when a descriptor is readable. */
 void watch_hear(struct watch *watch, hf_time now);
+/* One word of a listener; what watch_hear does with each. */
+void watch_take(struct watch *watch, const struct listen_word *word, hf_time now);
 /* One round: hot counters and verdicts of all fabrics. Returns the ones whose verdict changed. */
 hf_legs watch_tick(struct watch *watch, hf_time now);
 

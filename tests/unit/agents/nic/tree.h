@@ -137,7 +137,7 @@ static inline void tree_pf(const struct tree *tree, const char *pci, const char 
     for (unsigned i = 0; i < vfs; i++) {
         char vf[16];
 
-        (void)snprintf(vf, sizeof vf, "%.8s10.%u", pci, i);
+        (void)snprintf(vf, sizeof vf, "%.8s%02x.%u", pci, 16 + i / 8, i % 8);
         (void)snprintf(target, sizeof target, "../%s", vf);
         tree_link(tree, target, "/sys/bus/pci/devices/%s/virtfn%u", pci, i);
         tree_file(tree, "0x1b03\n", "/sys/bus/pci/devices/%s/device", vf);
