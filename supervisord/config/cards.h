@@ -78,5 +78,7 @@ struct cards_verdict {
 const char *cards_severity_name(enum cards_severity severity); /* "risk" */
 void cards_judge(const struct cards_state *state, const struct hf_config *config, hf_node node,
                  struct cards_verdict *verdict);
+/* One more: a fault (bit of HF_BOND_*) of the bond in a VM, of which its helper tells. */
+void cards_judge_bond(struct cards_verdict *verdict, const char *vm, unsigned bit);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "supervisord/base/assert.h"
 #include "supervisord/base/str.h"
+#include "supervisord/model/names.h"
 
 struct judge {
     const struct cards_state *state;
@@ -216,4 +217,14 @@ void cards_judge(const struct cards_state *state, const struct hf_config *config
         judge_card(&j, f);
     judge_pair(&j);
     judge_module(&j);
+}
+
+void cards_judge_bond(struct cards_verdict *verdict, const char *vm, unsigned bit)
+{
+    struct judge j = {NULL, NULL, HF_NO_NODE, verdict};
+
+    find(&j, CARDS_ADVICE, "guest",
+         "bond of %s: %s. In the guest: ip link set BOND type bond "
+         "primary_reselect failure miimon 20",
+         vm, hf_bond_fault_text(bit));
 }

@@ -5,6 +5,7 @@
 
 #include "supervisord/base/clock.h"
 #include "supervisord/base/str.h"
+#include "supervisord/model/names.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -344,6 +345,38 @@ void cmd_cards_look(const struct hf_config *config, hf_node node, const char *sy
             gather(&asking[f], end, &state.card[f]);
     look_at_module(sys, &state.sfc);
     cards_judge(&state, config, node, &look->verdict);
+}
+
+static void take_bond(const json_t *vm, struct cmd_cards *look)
+{
+    const json_t *faults = json_object_get(json_object_get(vm, "legs"), "bond"), *fault;
+    size_t i;
+
+    json_array_foreach(faults, i, fault)
+    {
+        for (unsigned bit = 0; bit < HF_BOND_BITS; bit++)
+            if (json_is_string(fault) &&
+                strcmp(json_string_value(fault), hf_bond_fault_name(bit)) == 0)
+                cards_judge_bond(&look->verdict, cmd_str(vm, "name"), bit);
+    }
+}
+
+void cmd_cards_guests(const struct cmd *cmd, struct cmd_cards *look)
+{
+    struct cmd_link link;
+    json_t *status = NULL;
+    const json_t *vm;
+    size_t i;
+
+    if (access(cmd->socket, R_OK | W_OK) != 0 || cmd_link_open(&link, cmd->socket) != HF_CTL_OK)
+        return;
+    if (cmd_status_ask(&link, &status) == HF_CTL_OK)
+        json_array_foreach(json_object_get(status, "vms"), i, vm)
+        {
+            take_bond(vm, look);
+        }
+    json_decref(status);
+    cmd_link_close(&link);
 }
 
 bool cmd_cards_is_bad(const struct cmd_cards *look)

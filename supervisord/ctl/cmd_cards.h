@@ -15,6 +15,8 @@ struct cmd_cards {
  * it. sys: where sysfs is mounted; anywhere but CMD_SYS the kernel itself is not asked. */
 void cmd_cards_look(const struct hf_config *config, hf_node node, const char *sys,
                     struct cmd_cards *look);
+/* And what helpers of the VMs here tell of their bonds, if a daemon is there to ask. */
+void cmd_cards_guests(const struct cmd *cmd, struct cmd_cards *look);
 bool cmd_cards_is_bad(const struct cmd_cards *look);
 void cmd_cards_print(const struct cmd_cards *look);
 json_t *cmd_cards_json(const struct cmd_cards *look);

@@ -166,6 +166,7 @@ static int look_at_cards(const struct cmd *cmd, const struct hf_config *config,
         return HF_CTL_USAGE;
     }
     cmd_cards_look(config, node, CMD_SYS, *look);
+    cmd_cards_guests(cmd, *look);
     return cmd_cards_is_bad(*look) ? HF_CTL_REFUSED : HF_CTL_OK;
 }
 

@@ -171,9 +171,6 @@ const struct hf_vm_legs *fabric_own_legs(const struct ctl_shell *shell, const st
 
 static void put_own_legs(struct hf_json *j, const struct hf_vm_legs *own)
 {
-    static const char *const faults[] = {"reselects", "slow", "mode"}; /* by bit of HF_BOND_* */
-
-    _Static_assert(HF_BOND_FAULTS == 1 << 3, "one word a fault");
     if (own == NULL) {
         hf_json_null(j, "helper");
         hf_json_null(j, "kinds");
@@ -187,9 +184,9 @@ static void put_own_legs(struct hf_json *j, const struct hf_vm_legs *own)
             hf_json_str(j, fabric_name(f), hf_leg_kind_name(own->kind[f]));
     hf_json_end_object(j);
     hf_json_array(j, "bond");
-    for (unsigned i = 0; i < sizeof faults / sizeof faults[0]; i++)
+    for (unsigned i = 0; i < HF_BOND_BITS; i++)
         if ((own->bond_faults >> i & 1) != 0)
-            hf_json_str(j, NULL, faults[i]);
+            hf_json_str(j, NULL, hf_bond_fault_name(i));
     hf_json_end_array(j);
 }
 

@@ -140,24 +140,17 @@ void needs_nics(const struct needs_walk *w, const struct needs_about *timeless, 
 static void need_bond(const struct needs_walk *w, const struct needs_about *about,
                       const struct hf_vm_view *vm)
 {
+    static const char *const commands[HF_BOND_BITS] = {
+        "in the guest: ip link set BOND type bond primary_reselect failure",
+        "in the guest: ip link set BOND type bond miimon 20", "holdfast nics"};
     const struct hf_vm_legs *own = fabric_own_legs(w->shell, vm);
     struct needs_about timeless = *about;
-    uint8_t faults = own != NULL ? own->bond_faults : 0;
 
     timeless.ix = UINT16_MAX; /* it is so for longer than it runs */
-    if ((faults & HF_BOND_RESELECTS) != 0)
-        needs_add(w, NEEDS_WARNING, &timeless,
-                  "in the guest: ip link set BOND type bond primary_reselect failure",
-                  "its bond has primary_reselect=always: when the card is repaired it goes back by "
-                  "itself, which is one more gap");
-    if ((faults & HF_BOND_SLOW) != 0)
-        needs_add(w, NEEDS_WARNING, &timeless, "in the guest: ip link set BOND type bond miimon 20",
-                  "its bond looks at its legs too seldom (miimon above 100 ms, or never): a flip "
-                  "that it has to do takes longer");
-    if ((faults & HF_BOND_MODE) != 0)
-        needs_add(w, NEEDS_WARNING, &timeless, "holdfast nics",
-                  "its bond is not in mode active-backup: its traffic uses both legs, and a dead "
-                  "one loses a part of it");
+    for (unsigned i = 0; own != NULL && i < HF_BOND_BITS; i++)
+        if ((own->bond_faults >> i & 1) != 0)
+            needs_add(w, NEEDS_WARNING, &timeless, commands[i], "its guest's bond: %s",
+                      hf_bond_fault_text(i));
 }
 
 /* A VM whose leg is dead with its node's NIC is seen at the NIC, unless it was its last one. */

@@ -440,3 +440,27 @@ const char *hf_flip_outcome_name(enum hf_flip_outcome o)
 {
     return pick(flip_outcomes, COUNT(flip_outcomes), (size_t)o);
 }
+
+static const struct {
+    const char *key, *text;
+} bond_faults[] = {
+    {"reselects",
+     "primary_reselect=always: when the card is repaired it goes back by itself, which "
+     "is one more gap"},
+    {"slow", "it looks at its legs too seldom (miimon above 100 ms, or never): a flip that is its "
+             "own takes longer"},
+    {"mode", "it is not in mode active-backup: its traffic uses both legs, and a dead one loses a "
+             "part of it"},
+};
+_Static_assert(COUNT(bond_faults) == HF_BOND_BITS && 1 << HF_BOND_BITS == HF_BOND_FAULTS,
+               "every fault of a bond has a name");
+
+const char *hf_bond_fault_name(unsigned bit)
+{
+    return bit < COUNT(bond_faults) ? bond_faults[bit].key : "?";
+}
+
+const char *hf_bond_fault_text(unsigned bit)
+{
+    return bit < COUNT(bond_faults) ? bond_faults[bit].text : "?";
+}

@@ -27,5 +27,8 @@ const char *hf_nic_cause_text(
 const char *hf_leg_kind_name(enum hf_leg_kind k); /* "VF" */
 const char *hf_flip_method_name(enum hf_flip_method m);   /* "vf-link" */
 const char *hf_flip_outcome_name(enum hf_flip_outcome o); /* "already there" */
+/* Of bit 0.. of HF_BOND_*: a key, and what it does. */
+const char *hf_bond_fault_name(unsigned bit); /* "reselects" */
+const char *hf_bond_fault_text(unsigned bit); /* "primary_reselect=always: ..." */
 
 #endif

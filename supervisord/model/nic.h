@@ -116,7 +116,8 @@ enum {
     HF_BOND_RESELECTS = 1, /* primary_reselect always: it goes back by itself, one more gap */
     HF_BOND_SLOW = 2,      /* looks at its legs less often than ten times a second, or never */
     HF_BOND_MODE = 4,      /* not active-backup */
-    HF_BOND_FAULTS = 8
+    HF_BOND_FAULTS = 8,
+    HF_BOND_BITS = 3
 };
 
 /* A running VM's legs on this node. */

@@ -202,6 +202,19 @@ START_TEST(parameters_that_hide_a_reset)
 }
 END_TEST
 
+START_TEST(a_guests_bond)
+{
+    judge();
+    cards_judge_bond(&verdict, "trade1", 0);
+    ck_assert_uint_eq(verdict.count, 1);
+    ck_assert_str_eq(verdict.finding[0].text,
+                     "bond of trade1: primary_reselect=always: when the card is repaired it goes "
+                     "back by itself, which is one more gap. In the guest: ip link set BOND type "
+                     "bond primary_reselect failure miimon 20");
+    ck_assert_int_eq(verdict.finding[0].severity, CARDS_ADVICE);
+}
+END_TEST
+
 START_TEST(a_fabric_that_the_node_has_not_is_not_judged)
 {
     memset(&state.card[1], 0, sizeof state.card[1]);
@@ -243,6 +256,6 @@ HF_TEST_MAIN_WITH("config/cards_judge", set_up, NULL, HF_CASE(good_cards_have_no
                   HF_CASE(a_card_that_is_down), HF_CASE(vfs_without_a_driver),
                   HF_CASE(vfs_whose_carrier_lies), HF_CASE(firmware_without_sriov),
                   HF_CASE(two_ports_of_one_card), HF_CASE(parameters_that_hide_a_reset),
-                  HF_CASE(a_fabric_that_the_node_has_not_is_not_judged),
+                  HF_CASE(a_guests_bond), HF_CASE(a_fabric_that_the_node_has_not_is_not_judged),
                   HF_CASE(a_drivers_text_cannot_steer_a_terminal),
                   HF_CASE(the_longest_finding_fits))

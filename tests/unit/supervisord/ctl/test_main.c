@@ -599,6 +599,33 @@ START_TEST(a_failback_needs_a_person_or_yes_and_tells_what_came_of_it)
 }
 END_TEST
 
+START_TEST(config_check_tells_of_cards_and_of_guests_bonds)
+{
+    char path[160];
+
+    fabrics_up();
+    a_flip();
+    ((struct hf_vm_legs *)(uintptr_t)f.shell.nics.legs)->bond_faults = HF_BOND_RESELECTS;
+    write_file("nics.conf",
+               "cluster {\n name: x\n}\nnode n1 {\n id: 1\n nic_a: hf-none0\n nic_b: lo\n}\n",
+               path);
+    ck_assert_int_eq(run("config", "check", path, "--corosync", "no", "--node", "n1"),
+                     HF_CTL_REFUSED);
+    ck_assert_ptr_nonnull(strstr(out, "cards of n1: 2 findings\n"));
+    ck_assert_ptr_nonnull(strstr(out, "  risk     nic_a: there is no hf-none0 on this node"));
+    ck_assert_ptr_nonnull(strstr(out, "  advice   guest: bond of trade1: primary_reselect=always"));
+    ck_assert_int_eq(run("config", "check", path, "--corosync", "no", "--node", "n7"),
+                     HF_CTL_USAGE);
+    ck_assert_int_eq(run("config", "check", path, "--corosync", "no", "--node", "n1", "--json"),
+                     HF_CTL_REFUSED);
+    ck_assert_ptr_nonnull(strstr(out, "\"cards\":{\"node\":\"n1\",\"findings\":[{"));
+    /* Another file than the installed one may be meant for other hosts. */
+    ck_assert_int_eq(run("config", "check", path), HF_CTL_OK);
+    ck_assert_ptr_null(strstr(out, "cards of"));
+    (void)unlink(path);
+}
+END_TEST
+
 /* ---- vm add and legs ---- */
 
 static const char nics_text[] = "cluster {\n    name: colo\n}\n"
@@ -783,6 +810,7 @@ HF_TEST_MAIN_WITH("ctl/main", set_up, tear_down, HF_CASE(status_answers_at_one_g
                   HF_CASE(nics_tells_cards_legs_and_flips), HF_CASE(without_cards_nics_says_so),
                   HF_CASE(status_shows_fabrics_and_legs), HF_CASE(why_tells_of_a_nic),
                   HF_CASE(a_failback_needs_a_person_or_yes_and_tells_what_came_of_it),
+                  HF_CASE(config_check_tells_of_cards_and_of_guests_bonds),
                   HF_CASE(vm_add_finds_the_legs), HF_LOOP(mistakes_are_named, 0, 11),
                   HF_CASE(help_and_version_need_no_daemon), HF_LOOP(no_verb_is_forgotten, 0, 2),
                   HF_CASE(no_daemon_exits_with_three_and_says_what_to_do),

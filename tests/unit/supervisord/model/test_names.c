@@ -31,6 +31,16 @@ NAMER(hf_leg_kind_name, hf_leg_kind)
 NAMER(hf_flip_method_name, hf_flip_method)
 NAMER(hf_flip_outcome_name, hf_flip_outcome)
 
+static const char *call_bond_fault_name(int bit)
+{
+    return hf_bond_fault_name((unsigned)bit);
+}
+
+static const char *call_bond_fault_text(int bit)
+{
+    return hf_bond_fault_text((unsigned)bit);
+}
+
 static const struct table {
     const char *what;
     const char *(*name)(int value);
@@ -56,6 +66,8 @@ static const struct table {
     {"leg kind", call_hf_leg_kind_name, HF_LEG_KINDS},
     {"flip method", call_hf_flip_method_name, HF_FLIP_METHODS},
     {"flip outcome", call_hf_flip_outcome_name, HF_FLIP_OUTCOMES},
+    {"bond fault key", call_bond_fault_name, HF_BOND_BITS},
+    {"bond fault text", call_bond_fault_text, HF_BOND_BITS},
 };
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
