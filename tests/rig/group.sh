@@ -1,7 +1,7 @@
 # group.sh - a Holdfast group on the rig, for `run` and `rounds`: brought up, brought back to a clean
 # state, asked, and compared with the truth. Sourced after lib.sh.
 #
-#   group_kind KIND     what the next group is like: plain, watchdog, levels, strict, swapped
+#   group_kind KIND     what the next group is like: plain, watchdog, levels, strict, swapped, fabrics
 #   group_up            rig, corosync, libvirt, Holdfast on every node, three members, armed
 #   group_heal          undo every fault, power on what is off, start again what was killed
 #   group_settle        ... and wait until all members agree with each other and with the processes
@@ -12,6 +12,7 @@
 #   truth VM            "NODE PID" of every qemu of VM that is really there
 #
 # HF_BIN: folder of the programs. W: folder for what is observed (proc, and logs of a failed case).
+. "$RIG_LIB/fabrics.sh"
 export TOKEN=${TOKEN-1000} COEFFICIENT=${COEFFICIENT-0} CONSENSUS=${CONSENSUS-1200}
 export RIG_POST=${RIG_POST:-0} RIG_BIND=$HF_BIN
 # Shorter than the defaults, in the same order to each other, so that a test sees each of them end.
@@ -29,7 +30,7 @@ SLOW=${SLOW:-1}                     # deadlines are multiplied by it: for a load
 # may take at this token: shorter, and a blip ends VMs.
 GROUP_W=2 GROUP_L=4
 group_kind() {
-	export RIG_WATCHDOG='' HF_WATCHDOG='' HF_PDUS='' HF_BMC_OF_n1='' HF_BMC_OF_n2=''
+	export RIG_FABRICS='' RIG_WATCHDOG='' HF_WATCHDOG='' HF_PDUS='' HF_BMC_OF_n1='' HF_BMC_OF_n2=''
 	HF_TIMING=$GROUP_TIMING$GROUP_PATIENT
 	GROUP_ARMS=yes
 	GROUP_KIND=$1
@@ -38,6 +39,7 @@ group_kind() {
 	watchdog) RIG_WATCHDOG=1 HF_WATCHDOG=$'\ttimeout: '${GROUP_W}s$'\n\tlease: '${GROUP_L}s ;;
 	levels) HF_PDUS=1 HF_TIMING=${HF_TIMING/fence_deadline: 15s/fence_deadline: 6s} ;; # two feeds a node behind its BMC
 	strict) HF_TIMING=$GROUP_TIMING$GROUP_STRICT ;;
+	fabrics) RIG_FABRICS=1 ;;   # NICs, and VMs with a leg in each fabric: fabrics.sh
 	swapped) HF_BMC_OF_n1=2 HF_BMC_OF_n2=1 GROUP_ARMS='' ;; # the address of the other's BMC
 	*) echo "no group of the kind '$1'" >&2; return 1 ;;
 	esac
@@ -76,6 +78,7 @@ other_nodes() { local n; for n in $NODES; do [[ " $* " == *" $n "* ]] || echo "$
 group_boot_file() {
 	boot_file "$1" <<-E
 	#!/bin/bash
+	${RIG_FABRICS:+bash /rig/hf-node.sh fabrics}
 	bash /rig/libvirt-node.sh start &
 	bash /rig/corosync-node.sh start &
 	bash /rig/hf-node.sh boot
@@ -88,6 +91,7 @@ group_install_node() {
 group_install() {
 	local n pids=() p
 	guest_files
+	[[ -z ${RIG_FABRICS:-} ]] || fabric_files || return 1
 	cluster_files && libvirt_files || return 1
 	bash "$RIG_LIB/hf-node.sh" conf "$NODES" >"$RIG_STATE/shared/holdfast.conf"
 	for n in $NODES; do group_install_node "$n" & pids+=($!); done
@@ -161,7 +165,7 @@ group_services() {
 	[[ -n $(rig pids "$n" '(corosync|libvirt)-node.sh start') ]] && return 1              # or in the middle of it
 	[[ -n $(rig pids "$n" '^libvirtd') ]] || rig exec "$n" bash /rig/libvirt-node.sh start
 	[[ -n $(rig pids "$n" '^corosync') ]] || rig exec "$n" bash /rig/corosync-node.sh start
-	for what in holdfastd host vm holdfast-fencer holdfast-feeder; do
+	for what in holdfastd host vm holdfast-fencer holdfast-feeder ${RIG_FABRICS:+holdfast-nicbond}; do
 		[[ -n $(rig pids "$n" "hf-node.sh _keep $what ") ]] || rig exec "$n" bash /rig/hf-node.sh boot "$what"
 	done
 } 2>/dev/null

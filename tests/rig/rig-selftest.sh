@@ -4,7 +4,8 @@
 # Last line: "NN checks, N failed"; exit 0 only when none failed.
 HERE=$(dirname "$(readlink -f "$0")")
 RIG_NAME=selftest$$ RIG_POST=0
-export RIG_POST
+RIG_FABRICS=1
+export RIG_POST RIG_FABRICS
 unset RIG_BIND RIG_STATE RIG_OWNER
 
 footprint() {   # what a rig could leave: namespaces, mounts, cgroups, state, processes
@@ -279,6 +280,51 @@ rig watchdog n2 busy
 t "watchdog: busy" no timeout 3 rig exec n2 bash -c '. /run/rig-watchdog/env; exec python3 /shared/wd.py die'
 rig watchdog n2 off
 t "watchdog: gone" no rig exec n2 test -e /dev/watchdog
+# ---- fabrics ----
+peer_ping() { rig peer busybox ping -c1 -W1 10.77.5.9; }
+downs() { rig exec n1 cat "/sys/class/net/fab$1/carrier_down_count"; }
+kept() { local a; a=$(downs A); sleep 0.5; [[ $(downs A) == "$a" ]]; }
+seen() { "$RIG_STATE/rig/stream" show "$RIG_STATE/shared/seen" "$1" | jq -e "$2"; }
+rig exec n1 ip addr add 10.77.5.9/24 dev fabA
+t "fabrics: the peer is there" until_true 3 peer_ping
+rig daemon n1 /rig/stream serve 7 8
+setpriv --pdeathsig KILL "$RIG_STATE/rig/rig" peer "$RIG_STATE/rig/stream" meter "$RIG_STATE/shared/seen" 10.77.5.9 7 &
+meter=$!
+begin=$(rig now)
+t "stream: flows" until_true 5 seen "$begin" '.tcp == "alive" and .sent > 1000 and .sent > .lost + 500'
+t "stream: an order" is "$(rig peer "$RIG_STATE/rig/stream" order 10.77.5.9 8 'hostname; echo $((6 * 7))' | xargs)" "n1 42"
+begin=$(rig now)
+sleep 0.3
+t "stream: nothing is lost in peace" seen "$begin" '.lost < 20 and .gap_ms < 100'
+begin=$(rig now)
+rig fabric-cut n1 a
+t "fabric-cut: carrier lost" carrier n1 fabA 0
+t "fabric-cut: the other one stays" carrier n1 fabB 1
+sleep 0.3
+rig heal n1
+t "fabric-cut: healed" carrier n1 fabA 1
+t "stream: what was lost meanwhile" seen "$begin" '.lost > 250 and .gap_ms > 250'
+t "stream: TCP goes on" until_true 5 seen "$begin" '.tcp == "alive" and .tcp_open < 20'
+begin=$(rig now)
+rig fabric-blackhole n1 a
+t "fabric-blackhole: carrier stays" carrier n1 fabA 1
+t "fabric-blackhole: nothing passes" no peer_ping
+rig heal n1
+t "fabric-blackhole: healed" until_true 3 peer_ping
+rig fabric-cut n1 a b
+t "fabric-cut: both" carrier n1 fabB 0
+rig heal
+begin=$(downs A)
+rig fabric-flap n1 a 10
+sleep 1
+rig heal
+t "fabric-flap: it flapped" test $(($(downs A) - begin)) -ge 6
+t "fabric-flap: and stopped" kept
+t "fabric-flap: healed" until_true 3 peer_ping
+t "fabrics: there are two" no rig fabric-cut n1 c
+kill "$meter"
+rig kill n1 stream
+wait "$meter" 2>/dev/null
 rig poweroff n3 --ac
 t "ac: bmc gone" no timeout 3 ip netns exec "$RIG_NAME-sw" busybox ping -c1 -W1 10.77.2.103
 rig poweron n3
