@@ -3,11 +3,17 @@
  * the counter without a pause; the product is given its tick of 1 ms. */
 #include "agents/nic/watch.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <net/if.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -17,8 +23,8 @@
 enum {
     WAIT_MS = 8000, /* no test passes by waiting: it is for a loaded machine */
     ROUNDS = 15,
-    JUDGED_US_MEDIAN = 5000, /* the budget of carrier loss to order issued, p99, is 5 ms */
-    JUDGED_US_MAX = 100000,  /* one round that the machine was elsewhere */
+    JUDGED_US = 5000,       /* the budget of carrier loss to order issued, p99, is 5 ms */
+    JUDGED_US_MAX = 100000, /* one round in which the machine was elsewhere */
 };
 
 static struct tree tree;
@@ -116,11 +122,21 @@ struct witness {
     int64_t moved_ns;
 };
 
+/* As nicbond runs: before whatever else this machine does. Without the right to, as it is. */
+static void run_first(int priority)
+{
+    struct sched_param param = {.sched_priority = priority};
+
+    (void)pthread_setschedparam(pthread_self(), priority > 0 ? SCHED_FIFO : SCHED_OTHER, &param);
+}
+
 static void *watch_counter(void *user)
 {
     struct witness *w = user;
     hf_time end = hf_time_add_ms(hf_clock_now(), WAIT_MS);
 
+    if (sysconf(_SC_NPROCESSORS_ONLN) > 1) /* it would keep the only one */
+        run_first(1);
     atomic_store(&w->is_ready, true);
     do {
         w->moved_ns = hf_clock_now().ns;
@@ -180,16 +196,18 @@ START_TEST(a_wire_that_is_pulled_is_judged_within_the_budget)
     open_watch();
     ck_assert(await(0, HF_PF_UP));
     ck_assert(await(1, HF_PF_UP));
+    run_first(2);
     for (unsigned i = 0; i < ROUNDS; i++) {
         us[i] = fall(far);
         order_far(far, 'u');
         answered(far);
         ck_assert(await(0, HF_PF_UP)); /* through a hold of 1 or 2 ms */
     }
+    run_first(0);
     qsort(us, ROUNDS, sizeof us[0], by_size);
     printf("counter to verdict, us: min %lld median %lld max %lld\n", (long long)us[0],
            (long long)us[ROUNDS / 2], (long long)us[ROUNDS - 1]);
-    ck_assert_int_le(us[ROUNDS / 2], JUDGED_US_MEDIAN);
+    ck_assert_int_le(us[ROUNDS - 2], JUDGED_US);
     ck_assert_int_le(us[ROUNDS - 1], JUDGED_US_MAX);
     close(far);
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
@@ -224,5 +242,86 @@ START_TEST(switched_off_renamed_and_taken_away)
 }
 END_TEST
 
+/* From here on this process dies of SIGSYS when it asks the kernel for anything that takes RTNL, or
+ * that a hot loop has no business with: requests, ioctls, opens, memory, files written. */
+static void forbid(void)
+{
+    static const unsigned calls[] = {SYS_sendto, SYS_sendmsg,  SYS_sendmmsg, SYS_ioctl,
+                                     SYS_openat, SYS_socket,   SYS_mmap,     SYS_brk,
+                                     SYS_write,  SYS_pwrite64, SYS_fsync,    SYS_setsockopt};
+    enum { CALLS = sizeof calls / sizeof calls[0] };
+    struct sock_filter filter[2 * CALLS + 2];
+    struct sock_fprog program = {.len = 2 * CALLS + 2, .filter = filter};
+    unsigned at = 0;
+
+    filter[at++] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (unsigned i = 0; i < CALLS; i++) {
+        filter[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i], 0, 1);
+        filter[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    }
+    filter[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
+        abort();
+}
+
+/* A second of rounds in which the wire goes and comes, in a process that may do nothing but read.
+ * Its exit status says whether it saw that. */
+static int only_reads(void)
+{
+    bool has_fallen, is_back;
+
+    forbid();
+    has_fallen = await(0, HF_PF_DOWN);
+    is_back = await(0, HF_PF_UP);
+    for (unsigned i = 0; i < 1000; i++) {
+        struct timespec tick = {.tv_nsec = 1000000};
+        struct pollfd fds[LISTEN_FDS];
+
+        (void)ppoll(fds, watch_fds(&watch, fds), &tick, NULL);
+        watch_hear(&watch, hf_clock_now());
+        (void)watch_tick(&watch, hf_clock_now());
+    }
+    return has_fallen && is_back ? 0 : 1;
+}
+
+START_TEST(a_round_asks_for_nothing_and_opens_nothing)
+{
+    int status = -1;
+    pid_t pid;
+
+    if (!wires_open(&tree))
+        return;
+    wires_pair("near", "far");
+    open_watch();
+    ck_assert(await(0, HF_PF_UP));
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0)
+        _exit(only_reads());
+    set_link("far", false);
+    ck_assert(await(0, HF_PF_DOWN)); /* the other process has the same tick */
+    set_link("far", true);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", status);
+    watch_close(&watch);
+    wires_close(&tree);
+}
+END_TEST
+
+START_TEST(a_process_that_asks_would_die_of_it)
+{
+    struct ifreq request = {.ifr_name = "lo"};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    forbid();
+    (void)ioctl(fd, SIOCGIFFLAGS, &request);
+}
+END_TEST
+
 HF_TEST_MAIN("agents/nic/veth", HF_CASE(a_wire_that_is_pulled_is_judged_within_the_budget),
-             HF_CASE(switched_off_renamed_and_taken_away))
+             HF_CASE(switched_off_renamed_and_taken_away),
+             HF_CASE(a_round_asks_for_nothing_and_opens_nothing),
+             {a_process_that_asks_would_die_of_it, 0, 1, SIGSYS})
