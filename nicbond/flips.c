@@ -128,11 +128,6 @@ void flips_copy(const uint8_t *bytes, size_t len, hf_fabric fabric, const struct
     *at = (size_t)fabric * FLIPS_FABRIC_BYTES + (best == 0 ? 1u : 0u) * FLIPS_COPY_BYTES;
 }
 
-bool flips_is_open(const struct flips_entry *e)
-{
-    return e->is_pf_down || !is_zero(e->vfs, sizeof e->vfs);
-}
-
 /* ---- the file ---- */
 
 enum hf_code flips_open(const char *folder, int *fd, struct hf_err *err)

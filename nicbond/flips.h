@@ -57,7 +57,14 @@ static inline void flips_set_vf(struct flips_entry *e, uint16_t number, bool is_
     e->vfs[number / 8] = (uint8_t)(is_off ? e->vfs[number / 8] | bit : e->vfs[number / 8] & ~bit);
 }
 /* Is anything off because of it? */
-bool flips_is_open(const struct flips_entry *e);
+static inline bool flips_is_open(const struct flips_entry *e)
+{
+    uint8_t any = 0;
+
+    for (size_t i = 0; i < sizeof e->vfs; i++)
+        any |= e->vfs[i];
+    return e->is_pf_down || any != 0;
+}
 
 /* Makes folder and file. Any process may have it open. */
 enum hf_code flips_open(const char *folder, int *fd, struct hf_err *err);

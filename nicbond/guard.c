@@ -413,13 +413,13 @@ int guard_command(const struct guard_where *where, int argc, char *const *argv, 
     enum hf_code code;
 
     if (argc != 2 || !guard_act_of(argv[0], &act)) {
-        (void)snprintf(text, cap, "guard numvfs|unbind|reset|firmware PF: may this be done now?");
+        (void)snprintf(text, cap, "guard numvfs|unbind|reset|firmware PF: may this be done now?\n");
         return 2;
     }
     code = guard_look(where, act, argv[1], &users, &err);
     if (code == HF_OK)
-        (void)snprintf(text, cap, "%s of %.40s: nobody uses its VFs", argv[0], argv[1]);
+        (void)snprintf(text, cap, "%s of %.40s: nobody uses its VFs\n", argv[0], argv[1]);
     else
-        (void)snprintf(text, cap, "%s", err.text);
+        (void)snprintf(text, cap, "%s\n", err.text);
     return code == HF_OK ? 0 : code == HF_EACCESS ? 1 : 2;
 }

@@ -63,7 +63,7 @@ struct guard_users {
 enum hf_code guard_look(const struct guard_where *where, enum guard_act act, const char *pf,
                         struct guard_users *users, struct hf_err *err);
 
-/* The command: argv = {"numvfs", "enp1s0f0"}. Text for people into text[cap]. Returns its exit
+/* The command: argv = {"numvfs", "enp1s0f0"}. A line for people into text[cap]. Returns its exit
  * status: 0 allowed, 1 refused, 2 not known or not a command. */
 int guard_command(const struct guard_where *where, int argc, char *const *argv, char *text,
                   size_t cap);

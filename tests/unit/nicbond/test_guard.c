@@ -215,7 +215,7 @@ START_TEST(the_command_answers_in_words_and_status)
     char text[500];
 
     ck_assert_int_eq(guard_command(&where, 2, good, text, sizeof text), 0);
-    ck_assert_str_eq(text, "numvfs of enp1s0f0: nobody uses its VFs");
+    ck_assert_str_eq(text, "numvfs of enp1s0f0: nobody uses its VFs\n");
     join("/dev/vfio/40", "proc/4711/fd/9");
     ck_assert_int_eq(guard_command(&where, 2, good, text, sizeof text), 1);
     ck_assert_ptr_nonnull(strstr(text, "numvfs of enp1s0f0 is refused"));
