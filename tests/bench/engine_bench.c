@@ -1,7 +1,8 @@
 /* engine_bench - what a step costs. Budgets: >= 1 000 000 steps a second a core at 3
  * nodes and 8 VMs, <= 20 us median at 128 VMs. The mix is what a group sees: facts, inventories,
- * VMs that die and are started again, results, timers, and now and then a host that is lost, fenced
- * and joins again. Prints a table and, last, one verdict line. Non-zero when a budget is missed. */
+ * VMs that die and are started again, results, timers, a PF that goes and comes, and now and then a
+ * host that is lost, fenced and joins again. Prints a table and, last, one verdict line. Non-zero
+ * when a budget is missed. */
 /* LINK: supervisord/engine */
 #include <stdint.h>
 #include <stdio.h>
@@ -108,6 +109,14 @@ static void facts(struct bench *b, unsigned n)
     step(b);
 }
 
+static void pfs(struct bench *b, unsigned n, enum hf_pf a)
+{
+    from(b, HF_EV_NICS, n);
+    b->ev.u.nics.pf[0] = (struct hf_pf_verdict){a, HF_NIC_NONE};
+    b->ev.u.nics.pf[1] = (struct hf_pf_verdict){HF_PF_UP, HF_NIC_NONE};
+    step(b);
+}
+
 static void inventory(struct bench *b, unsigned n)
 {
     from(b, HF_EV_INVENTORY, n);
@@ -148,6 +157,7 @@ static void order(struct bench *b, enum hf_order_type type, uint32_t number)
         snprintf(def->apart, sizeof def->apart, "g%u", number / 8);
     def->xml_bytes = 1000;
     def->memory_mib = 1024;
+    def->legs = 3;
     def->restarts_here = def->restarts_max = 200;
     def->priority = (uint16_t)(number % 7);
     step(b);
@@ -187,6 +197,7 @@ static void host_lost(struct bench *b, unsigned n)
     members(b);
     facts(b, n);
     inventory(b, n);
+    pfs(b, n, HF_PF_UP);
     answer(b);
 }
 
@@ -204,6 +215,7 @@ static void open_bench(struct bench *b, uint32_t vms)
     for (unsigned n = 0; n < NODES; n++) {
         facts(b, n);
         inventory(b, n);
+        pfs(b, n, HF_PF_UP);
     }
     order(b, HF_ORDER_ARM, 0);
     for (uint32_t i = 0; i < vms; i++)
@@ -211,8 +223,8 @@ static void open_bench(struct bench *b, uint32_t vms)
     answer(b);
 }
 
-/* One round of the mix: 64 quiet events, then one VM dies and comes back; each 50th round a host is
- * lost. */
+/* One round of the mix: 64 quiet events, then one VM dies and comes back, and a PF goes or comes;
+ * each 50th round a host is lost. */
 static void mix(struct bench *b, uint32_t round)
 {
     for (unsigned i = 0; i < 64; i++) {
@@ -224,6 +236,7 @@ static void mix(struct bench *b, uint32_t round)
     report(b, b->at++ % b->vms, HF_SEEN_CRASHED);
     answer(b);
     inventory(b, round % NODES);
+    pfs(b, round / 2 % NODES, round % 2 ? HF_PF_UP : HF_PF_DOWN);
     if (round % 50 == 49)
         host_lost(b, round / 50 % NODES);
 }
