@@ -287,6 +287,15 @@ void bfd_retime(struct bfd *b, const struct bfd_timing *timing)
 
 /* ---- packets ---- */
 
+hf_time bfd_arrival(hf_wall stamp, hf_wall wall, hf_time now, hf_time empty)
+{
+    int64_t age = stamp.ns < wall.ns ? wall.ns - stamp.ns : 0;
+
+    if (now.ns <= empty.ns || age == 0)
+        return now;
+    return age < now.ns - empty.ns ? (hf_time){now.ns - age} : empty;
+}
+
 static void take_final(struct bfd *b)
 {
     if (!b->is_polling)

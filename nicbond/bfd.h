@@ -131,6 +131,9 @@ struct bfd_rule bfd_rule(enum bfd_state state, enum bfd_event event);
  * not 0. The seed is for jitter only. */
 void bfd_init(struct bfd *b, const struct bfd_timing *timing, uint32_t my, uint64_t seed,
               hf_time now);
+/* When a packet arrived that the kernel stamped by the wall clock: by its age now, but not before
+ * its queue was last seen empty, nor later than now. The wall clock may have stepped meanwhile. */
+hf_time bfd_arrival(hf_wall stamp, hf_wall wall, hf_time now, hf_time empty);
 /* A decoded packet from this session's peer that arrived then; arrivals in order, one that seems
  * older than its predecessor counts as arrived with it. Anything else than BFD_DROP_NONE: the
  * packet has not been heard. changes: what has changed, in order, if anything. */

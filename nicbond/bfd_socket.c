@@ -435,12 +435,9 @@ struct moment {
 
 static hf_time arrival(const struct told *told, const struct moment *at)
 {
-    int64_t stamp = told->stamp.tv_sec * 1000 * HF_NS_PER_MS + told->stamp.tv_nsec;
-    int64_t arrived = at->now.ns - (at->wall.ns - stamp);
+    hf_wall stamp = {told->stamp.tv_sec * 1000 * HF_NS_PER_MS + told->stamp.tv_nsec};
 
-    if (!told->has_stamp || arrived > at->now.ns)
-        return at->now;
-    return arrived < at->empty.ns ? at->empty : (hf_time){arrived};
+    return told->has_stamp ? bfd_arrival(stamp, at->wall, at->now, at->empty) : at->now;
 }
 
 static uint32_t peer_of(const struct bfd_socket *s, const union bfd_address *from)

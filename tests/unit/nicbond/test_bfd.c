@@ -344,6 +344,33 @@ START_TEST(an_answer_in_time_counts_however_late_it_is_read)
 }
 END_TEST
 
+START_TEST(an_arrival_never_goes_back)
+{
+    struct bfd b = up_at(&fast, BEGIN);
+
+    hear(&b, says(BFD_UP), BEGIN + MS(20));
+    hear(&b, says(BFD_UP), BEGIN + MS(10));
+    ck_assert_int_eq(b.heard.ns, BEGIN + MS(20));
+    ck_assert_int_eq(bfd_silent_at(&b).ns, BEGIN + MS(50));
+}
+END_TEST
+
+/* The wall clock reads 50 s at the stamp; ours 90 to 100 ms after BEGIN while the packet waits. */
+START_TEST(a_step_of_the_wall_clock_moves_no_arrival_out_of_its_round)
+{
+    const hf_time empty = AT(BEGIN + MS(90)), now = AT(BEGIN + MS(100));
+    const hf_wall stamp = {MS(50000)};
+    hf_wall hour_on = {stamp.ns + MS(3600000)}, hour_back = {stamp.ns - MS(3600000)};
+    hf_wall true_wall = {stamp.ns + MS(4)};
+
+    ck_assert_int_eq(bfd_arrival(stamp, true_wall, now, empty).ns, BEGIN + MS(96));
+    ck_assert_int_eq(bfd_arrival(stamp, hour_on, now, empty).ns, empty.ns);
+    ck_assert_int_eq(bfd_arrival(stamp, hour_back, now, empty).ns, now.ns);
+    ck_assert_int_eq(bfd_arrival(stamp, true_wall, empty, now).ns, empty.ns);
+    ck_assert_int_eq(bfd_arrival((hf_wall){0}, (hf_wall){INT64_MAX}, now, empty).ns, empty.ns);
+}
+END_TEST
+
 START_TEST(an_answer_out_of_time_does_not_hide_the_silence)
 {
     struct bfd b = up_at(&fast, BEGIN);
@@ -1029,7 +1056,8 @@ HF_TEST_MAIN(
     HF_CASE(a_peer_that_wants_nothing_gets_nothing_but_news),
     HF_CASE(demand_of_a_peer_stops_us_only_while_both_are_up),
     HF_CASE(the_detection_time_is_theirs_by_our_need), HF_CASE(silence_is_judged_at_its_nanosecond),
-    HF_CASE(an_answer_in_time_counts_however_late_it_is_read),
+    HF_CASE(an_answer_in_time_counts_however_late_it_is_read), HF_CASE(an_arrival_never_goes_back),
+    HF_CASE(a_step_of_the_wall_clock_moves_no_arrival_out_of_its_round),
     HF_CASE(an_answer_out_of_time_does_not_hide_the_silence),
     HF_CASE(after_a_silence_the_peer_is_a_stranger),
     HF_CASE(the_reason_of_a_failure_is_told_until_it_is_up_again),
