@@ -39,6 +39,11 @@ static bool is_due(const struct flip *f, enum hf_flip_method method)
     return false;
 }
 
+static uint32_t deadline_ms(const struct flip *f, enum hf_flip_method method)
+{
+    return method == HF_FLIP_UNPLUG ? FLIP_UNPLUG_MS : f->what.rung_ms;
+}
+
 static void advance(struct flip *f, hf_time now)
 {
     for (unsigned i = 0; i < LADDER; i++) {
@@ -48,7 +53,7 @@ static void advance(struct flip *f, hf_time now)
             continue;
         f->rung[method] = FLIP_RUNG_WANTED;
         f->until[method] =
-            hf_time_add_ms(now, method == HF_FLIP_UNPLUG ? FLIP_UNPLUG_MS : f->what.rung_ms);
+            hf_time_add_ms(now, method == HF_FLIP_LINK ? FLIP_QUEUE_MS : deadline_ms(f, method));
     }
 }
 
@@ -97,6 +102,7 @@ void flip_ordered(struct flip *f, enum hf_flip_method method, hf_time now)
 {
     HF_ASSERT(flip_wants(f, method));
     f->rung[method] = FLIP_RUNG_OUT;
+    f->until[method] = hf_time_add_ms(now, deadline_ms(f, method));
     if (!f->has_ordered)
         f->record.ordered_us = us_since(f->what.since, now);
     f->has_ordered = true;

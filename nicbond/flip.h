@@ -25,6 +25,9 @@ enum {
     /* The last order is carried out: so long somebody may still confirm. A guest bond looks every
      * miimon (100 ms by default) and an igbvf driver keeps it for 1.2 s more. */
     FLIP_CONFIRM_MS = 3000,
+    /* Links of virtio NICs go through libvirt one by one, four at a time: so long the last of a
+     * host's VMs may wait for its turn. Its own deadline begins with the order. */
+    FLIP_QUEUE_MS = 2000,
     /* Unplugging needs the guest's consent (ACPI or PCIe hotplug: 5 s by the button's rule). */
     FLIP_UNPLUG_MS = 6000,
 };

@@ -1,6 +1,8 @@
 #include "nicbond/loop.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -251,6 +253,15 @@ static void add_peer(struct loop_bfd *bfd, struct bfd_socket_conf *conf, const c
     (void)hf_str_copy(conf->peer[conf->peers_count++], HF_ADDRESS_MAX + 1, address);
 }
 
+/* The PF, or the bridge or bond that it is a port of. One link in sysfs. */
+static void find_device(const struct loop *loop, const char *pf, char out[HF_IFNAME_MAX + 1])
+{
+    char sys[PATH_MAX];
+
+    (void)snprintf(sys, sizeof sys, "%s/sys", loop->setup.root);
+    bfd_socket_device(sys, pf, out);
+}
+
 static enum hf_code open_bfd(struct loop *loop, hf_fabric f, hf_time now, struct hf_err *err)
 {
     const struct hf_config *config = loop->setup.config;
@@ -262,11 +273,10 @@ static enum hf_code open_bfd(struct loop *loop, hf_fabric f, hf_time now, struct
 
     if (!config_has_bfd(config, loop->setup.node, f))
         return HF_OK;
-    bfd_socket_device("/sys",
-                      loop->watch.pf[f].place.name[0] != '\0'
-                          ? loop->watch.pf[f].place.name
-                          : config->nics.pf[loop->setup.node.ix][f],
-                      conf.device);
+    find_device(loop,
+                loop->watch.pf[f].place.name[0] != '\0' ? loop->watch.pf[f].place.name
+                                                        : config->nics.pf[loop->setup.node.ix][f],
+                conf.device);
     (void)hf_str_copy(conf.address, sizeof conf.address,
                       config->nics.address[loop->setup.node.ix][f]);
     for (uint8_t n = 0; n < config->group.nodes_count; n++) {
@@ -288,6 +298,22 @@ static enum hf_code open_bfd(struct loop *loop, hf_fabric f, hf_time now, struct
 
 /* ---- a round ---- */
 
+/* It has come, gone, or has another name. */
+static void move_pf(struct loop *loop, hf_fabric f, const struct nic_place *place, int32_t ifindex,
+                    hf_time now)
+{
+    char device[HF_IFNAME_MAX + 1];
+
+    loop->place[f] = *place;
+    loop->place[f].ifindex = ifindex;
+    nicbond_pf_is(&loop->nicbond, f, &loop->place[f], loop->watch.pf[f].inventory.driver);
+    if (!loop->bfd[f].is_used || ifindex == 0)
+        return;
+    find_device(loop, place->name, device);
+    bfd_socket_look(&loop->bfd[f].socket, device, now);
+    loop->bfd[f].next = now;
+}
+
 static void judge(struct loop *loop, hf_time now)
 {
     hf_legs changed = watch_tick(&loop->watch, now);
@@ -297,11 +323,8 @@ static void judge(struct loop *loop, hf_time now)
         bool is_ours = nicbond_pf_is_ours(&loop->nicbond, f);
         int32_t ifindex = pf->is_open ? pf->place.ifindex : 0;
 
-        if (loop->place[f].ifindex != ifindex || strcmp(loop->place[f].name, pf->place.name) != 0) {
-            loop->place[f] = pf->place;
-            loop->place[f].ifindex = ifindex;
-            nicbond_pf_is(&loop->nicbond, f, &loop->place[f], pf->inventory.driver);
-        }
+        if (loop->place[f].ifindex != ifindex || strcmp(loop->place[f].name, pf->place.name) != 0)
+            move_pf(loop, f, &pf->place, ifindex, now);
         if (is_ours != loop->is_ours[f]) {
             loop->is_ours[f] = is_ours;
             watch_admin_ours(&loop->watch, f, is_ours);

@@ -379,6 +379,7 @@ static void take_note(struct report *report, const struct note *note)
     case NOTE_NICS:
         report->nics = *note;
         report->has_nics = true;
+        report->heard_at = hf_clock_now();
         put_nics(report);
         tell_keeper(report);
         break;
@@ -488,6 +489,12 @@ static hf_time tick(void *user, hf_time now)
 {
     struct report *report = user;
 
+    /* systemd's watchdog is fed from here: it must not hide a loop that stands still. */
+    if (report->has_nics &&
+        hf_time_reached(now, hf_time_add_ms(report->heard_at, REPORT_SILENT_MS))) {
+        hf_error("the hot loop is silent for %d ms: ends, to be started again", REPORT_SILENT_MS);
+        _exit(EXIT_FAILURE);
+    }
     start_workers(report, now);
     start_keeper(report, now);
     if (hf_time_reached(now, report->look_at))

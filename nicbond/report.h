@@ -12,8 +12,9 @@
 #include "supervisord/config/config.h"
 
 enum {
-    REPORT_NEWS_MS = 5000, /* a look at every status file: inotify tells, this is the net */
-    REPORT_RETRY_MS = 20,  /* the hot loop did not read */
+    REPORT_NEWS_MS = 5000,    /* a look at every status file: inotify tells, this is the net */
+    REPORT_SILENT_MS = 20000, /* the hot loop tells of its PFs every 2 s: then it does not turn */
+    REPORT_RETRY_MS = 20,     /* the hot loop did not read */
     REPORT_KNOWN_MAX = 2 * HF_VMS_MAX, /* status files, ours and others' */
 };
 
@@ -45,6 +46,7 @@ struct report {
     uint8_t wanted[NOTE_POOLS];
     struct helper_starts starts[NOTE_POOLS];
     bool has_nics;
+    hf_time heard_at; /* the hot loop */
     struct note nics; /* the newest */
     int keeper_fd;    /* -1: it does not run */
     struct helper_starts keeper_starts;

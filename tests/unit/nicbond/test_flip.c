@@ -101,9 +101,24 @@ START_TEST(what_no_worker_takes_is_late_too)
     struct flip f;
 
     flip_begin(&f, &what, start);
-    ck_assert(flip_tick(&f, at(200), &how));
+    ck_assert(!flip_tick(&f, at(FLIP_QUEUE_MS - 1), &how)); /* others' turn */
+    ck_assert(flip_tick(&f, at(FLIP_QUEUE_MS), &how));
     ck_assert_int_eq(how, BOND_EV_DEADLINE);
     ck_assert_uint_eq(f.record.ordered_us, UINT32_MAX);
+}
+END_TEST
+
+START_TEST(a_deadline_begins_with_the_order)
+{
+    struct flip_case what = a_case(HF_LEG_BRIDGE);
+    enum bond_event how;
+    struct flip f;
+
+    flip_begin(&f, &what, start);
+    flip_ordered(&f, HF_FLIP_LINK, at(1500));
+    ck_assert(!flip_tick(&f, at(1699), &how));
+    ck_assert(flip_tick(&f, at(1700), &how));
+    ck_assert_int_eq(how, BOND_EV_DEADLINE);
 }
 END_TEST
 
@@ -223,7 +238,7 @@ HF_TEST_MAIN("nicbond/flip", HF_CASE(switch_and_helper_begin_beside_each_other),
              HF_CASE(a_driver_without_link_state_begins_with_the_pf),
              HF_CASE(a_refused_rung_gives_way_at_once),
              HF_CASE(a_late_rung_gives_way_at_its_deadline),
-             HF_CASE(what_no_worker_takes_is_late_too),
+             HF_CASE(what_no_worker_takes_is_late_too), HF_CASE(a_deadline_begins_with_the_order),
              HF_CASE(unplugging_is_last_and_only_where_it_is_allowed),
              HF_CASE(a_gentle_flip_touches_nobody_else),
              HF_CASE(what_was_carried_out_waits_to_be_confirmed),
