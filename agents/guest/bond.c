@@ -162,20 +162,19 @@ static bool read_slave(struct attrs attrs, struct found *found)
 static bool read_linkinfo(struct attrs attrs, struct found *found)
 {
     struct attr attr;
+    bool sound = true;
 
     while (next_attr(&attrs, &attr)) {
         if (attr.type == IFLA_INFO_KIND)
             found->is_bond = is_text(&attr, "bond");
         else if (attr.type == IFLA_INFO_SLAVE_KIND)
             found->is_slave = is_text(&attr, "bond");
-        else if (attr.type == IFLA_INFO_DATA && found->is_bond &&
-                 !read_bond(inside(&attr), &found->link))
-            return false;
-        else if (attr.type == IFLA_INFO_SLAVE_DATA && found->is_slave &&
-                 !read_slave(inside(&attr), found))
-            return false;
+        else if (attr.type == IFLA_INFO_DATA && found->is_bond)
+            sound &= read_bond(inside(&attr), &found->link);
+        else if (attr.type == IFLA_INFO_SLAVE_DATA && found->is_slave)
+            sound &= read_slave(inside(&attr), found);
     }
-    return !attrs.bad;
+    return sound && !attrs.bad;
 }
 
 static bool read_attr(const struct attr *attr, struct found *found)

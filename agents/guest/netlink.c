@@ -141,6 +141,7 @@ static enum hf_code receive(struct netlink *n, int fd, int flags, size_t *len, s
         .msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &part, .msg_iovlen = 1};
     ssize_t got;
 
+    *len = 0;
     do {
         got = recvmsg(fd, &head, flags);
     } while (got < 0 && errno == EINTR);

@@ -117,7 +117,7 @@ static void put_mac(struct hf_writer *w, hf_mac mac)
 
 static hf_mac get_mac(struct hf_reader *r)
 {
-    hf_mac mac;
+    hf_mac mac = {{0}};
 
     hf_get_bytes(r, mac.byte, sizeof mac.byte);
     return mac;
