@@ -600,6 +600,13 @@ START_TEST(errors_count_by_the_second)
 }
 END_TEST
 
+/* An assert of check writes a record each time: too slow for a walk. */
+static void must(bool claim, const char *what)
+{
+    if (!claim)
+        ck_abort_msg("%s", what);
+}
+
 /* Any signals and samples: no way from dead to up but through a whole hold, no dead PF without a
  * cause, no cause of one that is well. */
 START_TEST(any_history_keeps_the_promises)
@@ -609,7 +616,7 @@ START_TEST(any_history_keeps_the_promises)
     enum hf_pf was = HF_PF_UP;
     hf_time held_at = {0};
 
-    for (unsigned i = 0; i < 20000; i++) {
+    for (unsigned i = 0; i < 5000; i++) {
         uint64_t r;
 
         seed = seed * 6364136223846793005ull + 1442695040888963407ull;
@@ -627,19 +634,20 @@ START_TEST(any_history_keeps_the_promises)
         if (r % 37 == 0)
             hear(&b, NIC_SIGNAL_FORGIVEN);
         step(&b, (int64_t)(r % 20000));
-        ck_assert_int_lt(b.verdict.state, HF_PFS);
-        ck_assert_int_lt(b.verdict.cause, HF_NIC_CAUSES);
+        must(b.verdict.state < HF_PFS, "a state");
+        must(b.verdict.cause < HF_NIC_CAUSES, "a cause");
         if (judge_nic_is_dead(was) && !judge_nic_is_dead(b.verdict.state)) {
-            ck_assert_int_eq(b.verdict.state, HF_PF_HOLD);
+            must(b.verdict.state == HF_PF_HOLD, "dead comes back through a hold");
             held_at = b.now;
         }
         if (was == HF_PF_HOLD && (b.verdict.state == HF_PF_UP || b.verdict.state == HF_PF_SUSPECT))
-            ck_assert_int_ge(hf_time_since_ms(b.now, held_at), limits.hold_down_ms);
-        ck_assert_int_eq(b.verdict.cause == HF_NIC_NONE,
-                         b.verdict.state == HF_PF_UP || b.verdict.state == HF_PF_UNKNOWN);
-        ck_assert_uint_le(b.verdict.hold_ms, limits.hold_down_max_ms);
-        ck_assert_int_eq(b.verdict.since.ns != 0, judge_nic_is_dead(b.verdict.state));
-        ck_assert_ptr_nonnull(b.verdict.why);
+            must(hf_time_since_ms(b.now, held_at) >= limits.hold_down_ms, "a whole hold");
+        must((b.verdict.cause == HF_NIC_NONE) ==
+                 (b.verdict.state == HF_PF_UP || b.verdict.state == HF_PF_UNKNOWN),
+             "a cause where something is wrong, and only there");
+        must(b.verdict.hold_ms <= limits.hold_down_max_ms, "the cap");
+        must((b.verdict.since.ns != 0) == judge_nic_is_dead(b.verdict.state), "since");
+        must(b.verdict.why != NULL, "a reason");
         was = b.verdict.state;
     }
 }
