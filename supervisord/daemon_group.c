@@ -5,7 +5,6 @@
 #include "supervisord/base/log.h"
 #include "supervisord/base/str.h"
 #include "supervisord/daemon.h"
-#include "supervisord/model/names.h"
 
 void daemon_now(struct history_when *when)
 {
@@ -213,24 +212,21 @@ static void told(struct daemon *d, const struct side_message *m)
 
 void daemon_flipped(struct daemon *d, uint32_t nodeid, const struct side_message *m)
 {
-    const struct engine *e = replica_engine(d->replica);
-    const struct hf_flip *flip = &m->u.flip.flip;
-    const struct hf_group *group = e != NULL ? engine_group(e).group : &d->file.group;
-    hf_vm vm = e != NULL ? engine_vm_by_uid(e, flip->uid) : HF_NO_VM;
-    hf_node node = node_of(d, nodeid);
+    enum hf_flip_outcome outcome = m->u.flip.flip.outcome;
+    bool is_good = outcome == HF_FLIP_FLIPPED || outcome == HF_FLIP_ALREADY;
+    const struct history_record *record;
+    char text[2 * HF_REASON_MAX];
     struct history_when when;
 
     if (!m->u.flip.is_done)
         return;
     daemon_now(&when);
-    history_flip(d->history, e, node, flip, &when);
-    hf_log(flip->outcome == HF_FLIP_FAILED || flip->outcome == HF_FLIP_UNKNOWN ? HF_LOG_WARNING
-                                                                               : HF_LOG_INFO,
-           "vm=%s node=%s flip %llu to leg %c by %s: %s (%s)",
-           hf_vm_is(vm) ? engine_vm(e, vm).def->name : "?",
-           hf_node_is(node) ? group->nodes[node.ix].name : "?", (unsigned long long)flip->epoch,
-           flip->to < HF_FABRICS_MAX ? 'a' + flip->to : '-', hf_flip_method_name(flip->method),
-           hf_flip_outcome_name(flip->outcome), hf_nic_cause_text(flip->cause));
+    history_flip(d->history, replica_engine(d->replica), node_of(d, nodeid), &m->u.flip.flip,
+                 &when);
+    record = history_at(d->history, history_newest(d->history));
+    history_text(record, text, sizeof text);
+    hf_log(is_good ? HF_LOG_INFO : HF_LOG_WARNING, "vm=%s node=%s %s", record->name, record->node,
+           text);
 }
 
 /* Another member's nicbond. What an operator of ours has asked it for may be answered by that. */
