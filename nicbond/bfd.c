@@ -114,7 +114,9 @@ int64_t bfd_detection_ns(const struct bfd *b)
 
 hf_time bfd_silent_at(const struct bfd *b)
 {
-    return b->is_heard ? (hf_time){b->heard.ns + bfd_detection_ns(b)} : BFD_NEVER;
+    if (!b->is_heard)
+        return BFD_NEVER;
+    return (hf_time){b->heard.ns + bfd_detection_ns(b)};
 }
 
 /* 6.8.7: the interval that runs, shortened by chance so that sessions do not march in step. */
@@ -293,7 +295,9 @@ hf_time bfd_arrival(hf_wall stamp, hf_wall wall, hf_time now, hf_time empty)
 
     if (now.ns <= empty.ns || age == 0)
         return now;
-    return age < now.ns - empty.ns ? (hf_time){now.ns - age} : empty;
+    if (age > now.ns - empty.ns)
+        return empty;
+    return (hf_time){now.ns - age};
 }
 
 static void take_final(struct bfd *b)

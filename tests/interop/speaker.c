@@ -65,8 +65,8 @@ static void tell_change(void *user, uint32_t peer, const struct bfd_change *chan
     printf("change t=%.6f peer=%u was=%s now=%s event=%s diag=%u their_diag=%u late_us=%lld "
            "quiet_us=%lld\n",
            wall(), peer, dashed(bfd_state_name(change->was), was),
-           dashed(bfd_state_name(change->now), is), event_names[change->event], change->diag,
-           change->their_diag, (long long)(now.ns - change->at.ns) / 1000,
+           dashed(bfd_state_name(change->now), is), event_names[change->event],
+           (unsigned)change->diag, change->their_diag, (long long)(now.ns - change->at.ns) / 1000,
            (long long)(now.ns - speaker->socket.session[peer].heard.ns) / 1000);
 }
 
