@@ -4,7 +4,7 @@
 fabric_vm web1 n1
 pid=$(truth_pid web1)
 from=$(leg)
-failovers() { guest 'cat /sys/class/net/bond0/bonding/active_slave; dmesg | grep -c "making interface eth. the new active one"' | tail -n 1; }
+failovers() { guest 'cat /sys/class/net/bond0/bonding/active_slave; dmesg | grep -c "making interface the new active one"' | tail -n 1; }
 before=$(failovers)
 flap=$(rig now)
 rig fabric-flap n1 "$from" 10
