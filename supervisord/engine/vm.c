@@ -522,7 +522,12 @@ void vm_seen_running(struct step *s, struct vm *v, uint8_t n, uint32_t start_no)
 void vm_seen_gone(struct step *s, struct vm *v, uint8_t n, uint32_t start_no, enum hf_seen how)
 {
     if (v->home != n) {
-        if (start_no >= v->start_no) /* else it tells of an older start than the one in doubt */
+        /* It may have lain in an outbox while somebody started the VM there by hand (seed 87228).
+         */
+        if (s->e->nodes[n].state == HF_NODE_JOINING)
+            step_answer(s, false, HF_WHY_LIST_AWAITED);
+        else if (start_no >=
+                 v->start_no) /* else it tells of an older start than the one in doubt */
             clear_bit(s, v, n);
         else
             step_answer(s, false, HF_WHY_STALE_INCARNATION);

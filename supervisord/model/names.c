@@ -308,11 +308,10 @@ static const struct reason reasons[] = {
     [HF_WHY_BAD_TARGET] = {"bad-target", "that node cannot be the target"},
     [HF_WHY_WRONG_HOST] = {"wrong-host", "its fence device answers for another host"},
     [HF_WHY_PATH_UNFIT] = {"path-unfit", "that fence level has failed its self-test"},
-    [HF_WHY_NOT_EMPTY] = {"not-empty", "it has VMs, or may have some"},
+    [HF_WHY_LIST_AWAITED] = {"list-awaited", "the complete list of its VMs is awaited"},
     [HF_WHY_NOT_DEAD] = {"not-dead", "only a node that was switched off can be switched on"},
     [HF_WHY_BACK_SINCE] = {"back-since", "it has been back since the order was given, "
                                          "look again and give it anew"},
-    [HF_WHY_NOT_DRAINED] = {"not-drained", "it must be in maintenance first"},
     [HF_WHY_ALREADY] = {"already", "nothing to do, it is so already"},
     [HF_WHY_VOTE_COUNTED] = {"vote-counted", "the expiry was counted, a majority must say so"},
 };

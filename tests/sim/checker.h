@@ -17,11 +17,12 @@ enum {
 };
 
 struct checker_step {
-    uint64_t seq, epoch;
+    uint64_t seq, epoch, lineage;
     struct hf_view view;
     uint64_t decision, digest; /* hashes; digest 0 = not taken */
     hf_nodes did;              /* who has ever applied it */
     hf_nodes holds;            /* whose present state stems from it */
+    bool is_beyond;            /* recorded by a node whose view was over: perhaps by nobody else */
     bool is_order;             /* an operator's, taken; the checker learns it when a majority has */
     bool is_learned;           /* it has */
     bool wants_run;
@@ -59,7 +60,8 @@ struct checker_fence {
     struct hf_token proved; /* the run that was last learnt of: a late reader tells nothing new */
     bool is_proved;         /* the group knows that a run ended well; it has not been on since */
     int64_t proved_at;
-    bool ordered;          /* an operator wants it */
+    bool ordered; /* an operator wants it */
+    int64_t ordered_at;
     int64_t excused_until; /* a stop there could not be proved */
     int64_t stop_at;       /* an order to stop something there is open since; 0 = none */
     int64_t on_since;
@@ -74,6 +76,7 @@ struct checker_fence {
 
 struct checker {
     struct checker_step *step; /* by seq % CHECKER_STEPS */
+    uint64_t lineage;          /* the newest */
     struct checker_vm vm[SIM_VMS_MAX];
     struct checker_fence fence[HF_NODES_MAX];
     uint8_t node_state[HF_NODES_MAX][HF_NODES_MAX]; /* [replica][node] last known */

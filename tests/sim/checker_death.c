@@ -129,6 +129,8 @@ void checker_node_change(struct sim *s, const struct engine *e, const struct hf_
         f->has_left = true;
         faults_at_leave(s, sim_node_at(c->ix));
     }
+    if (c->was == HF_NODE_FENCING && c->now != HF_NODE_FENCING && f->on_since > f->ordered_at)
+        f->ordered = false; /* it was on again before the order was over */
     if (c->now == HF_NODE_JOINING)
         f->has_left = false;
 }

@@ -92,6 +92,29 @@ START_TEST(a_new_boot_is_proof)
 }
 END_TEST
 
+/* Its agent has queued both while nobody heard it: that the VM crashed, and that a person has
+ * started it again since (seed 87228). */
+START_TEST(old_news_of_a_joining_node_proves_nothing)
+{
+    form(3);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
+    order(HF_ORDER_DISARM, 0xff, 0);
+    host_gone(2);
+    t.member[2].present = t.member[2].in_ring = true;
+    members(false);
+    ck_node(2, HF_NODE_JOINING);
+    seen(2, uid, vm(uid)->start_no, HF_SEEN_CRASHED);
+    ck_assert(!t.out.applied);
+    ck_assert_int_eq(t.out.why, HF_WHY_LIST_AWAITED);
+    ck_state(uid, HF_VM_WAITING);
+    seen(2, uid, 0, HF_SEEN_RUNNING);
+    ck_assert_uint_eq(vm(uid)->home, 2);
+    facts(2);
+    inventory(2, (hf_vm_uid[]){uid, 0});
+    ck_assert_uint_eq(vm(uid)->home, 2);
+}
+END_TEST
+
 /* Its host is quicker than the ring: no view without it comes in between. */
 START_TEST(who_reboots_faster_than_it_is_missed_is_not_told_as_a_daemon_restart)
 {
@@ -270,6 +293,7 @@ HF_TEST_MAIN("engine/host",
              HF_CASE(a_minority_changes_nothing),
              HF_CASE(a_dead_daemon_is_silent_and_its_vm_runs_on),
              HF_CASE(one_clock_alone_does_not_end_a_grace), HF_CASE(a_new_boot_is_proof),
+             HF_CASE(old_news_of_a_joining_node_proves_nothing),
              HF_CASE(who_reboots_faster_than_it_is_missed_is_not_told_as_a_daemon_restart),
              HF_CASE(the_same_boot_is_no_proof_but_its_inventory_is),
              HF_CASE(a_cold_start_waits_for_the_others_before_it_fences),
