@@ -253,6 +253,9 @@ static bool act(struct keeper *k, bool *has_failed)
 
     for (uint16_t i = 0; i < k->found.count; i++)
         has_changed = act_on(k, &k->found.item[i], has_failed) || has_changed;
+    if (k->found.left_out > 0 && k->told.left_out == 0)
+        hf_warning("%u findings more than there is room for: the next look takes them",
+                   (unsigned)k->found.left_out);
     k->told = k->found;
     return has_changed;
 }
