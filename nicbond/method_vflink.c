@@ -67,8 +67,8 @@ static enum hf_code write_down(int flips_fd, const struct method_pf *order, bool
 
     (void)hf_str_copy(entry.pf, sizeof entry.pf, order->pci);
     memcpy(entry.vfs, order->off, sizeof entry.vfs);
-    for (unsigned i = 0; with_vfs && i < order->vfs_count; i++)
-        flips_set_vf(&entry, order->vf[i], true);
+    for (unsigned i = 0; i < order->vfs_count; i++)
+        flips_set_vf(&entry, order->vf[i], with_vfs);
     return flips_put(flips_fd, order->fabric, &entry, err);
 }
 
@@ -125,8 +125,7 @@ void method_vflink_run(const struct vf_port *port, int flips_fd, const struct me
         order->vfs_count > 1)
         done->rung = tell_each(port, order, until, done);
     done->took_us = (uint32_t)((hf_clock_now().ns - began.ns) / 1000);
-    if (!order->is_off && done->rung == FLIP_RUNG_DONE)
+    /* On again, or nothing was changed. */
+    if ((!order->is_off && done->rung == FLIP_RUNG_DONE) || (order->is_off && done->is_unsupported))
         (void)write_down(flips_fd, order, false, &err);
-    else if (order->is_off && done->is_unsupported)
-        (void)write_down(flips_fd, order, false, &err); /* nothing was changed */
 }

@@ -143,6 +143,7 @@ START_TEST(a_driver_without_link_state_says_so_and_nothing_is_kept)
     ck_assert_int_eq(done.rung, FLIP_RUNG_REFUSED);
     ck_assert(done.is_unsupported);
     ck_assert_uint_eq(card.orders, 1);
+    ck_assert_uint_eq(written().vfs[0], 0);
 }
 END_TEST
 
