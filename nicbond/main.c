@@ -203,8 +203,11 @@ static void read_left(const struct options *o, struct flips *left)
         hf_error("what earlier flips left off is not known: %s", err.text);
     close(fd);
     for (unsigned f = 0; f < HF_FABRICS_MAX; f++) {
-        if (left->is_damaged[f])
-            hf_error("fabric %c: what earlier flips left off does not read", 'a' + (int)f);
+        if (!left->is_damaged[f])
+            continue;
+        hf_error("fabric %c: what earlier flips left off does not read: all VFs are told to be on",
+                 'a' + (int)f);
+        memset(left->fabric[f].vfs, 0xff, sizeof left->fabric[f].vfs);
     }
 }
 

@@ -229,13 +229,13 @@ static void look_at_all(struct report *report, hf_time now)
 {
     struct hf_err err;
 
-    report->look_at = hf_time_add_ms(now, REPORT_NEWS_MS);
     if (report->watch_fd < 0 &&
         legs_watch_open(report->setup.run, &report->watch_fd, &err) == HF_OK &&
         agent_watch(report->agent, report->watch_fd, &err) != HF_OK) {
         close(report->watch_fd);
         report->watch_fd = -1;
     }
+    report->look_at = hf_time_add_ms(now, report->watch_fd < 0 ? REPORT_FOLDER_MS : REPORT_NEWS_MS);
     for (unsigned i = 0; i < REPORT_KNOWN_MAX; i++)
         report->known[i].is_seen = false;
     if (legs_each(report->setup.run, mark_seen, report, &err) != HF_OK) {
@@ -377,6 +377,12 @@ static void take_note(struct report *report, const struct note *note)
     memset(&out, 0, sizeof out);
     switch (note->kind) {
     case NOTE_NICS:
+        /* A PF that came or has another name: legs may be found on it. */
+        for (unsigned f = 0; f < HF_FABRICS_MAX; f++) {
+            if (strcmp(report->nics.u.nics.pf[f].name, note->u.nics.pf[f].name) != 0 ||
+                strcmp(report->nics.u.nics.pf[f].pci, note->u.nics.pf[f].pci) != 0)
+                report->look_at = (hf_time){0};
+        }
         report->nics = *note;
         report->has_nics = true;
         report->heard_at = hf_clock_now();

@@ -12,7 +12,8 @@
 #include "supervisord/config/config.h"
 
 enum {
-    REPORT_NEWS_MS = 5000,    /* a look at every status file: inotify tells, this is the net */
+    REPORT_FOLDER_MS = 1000,  /* is libvirt's folder there now? */
+    REPORT_NEWS_MS = 60000,   /* a look at every status file: inotify tells, this is the net */
     REPORT_SILENT_MS = 20000, /* the hot loop tells of its PFs every 2 s: then it does not turn */
     REPORT_RETRY_MS = 20,     /* the hot loop did not read */
     REPORT_KNOWN_MAX = 2 * HF_VMS_MAX, /* status files, ours and others' */
