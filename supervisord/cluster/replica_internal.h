@@ -12,14 +12,15 @@
 #include "supervisord/wire/group.h"
 
 enum {
-    MEMBERS_MAX = 32,     /* group members looked at; configured nodes are at most 8 */
-    RING_MAX = 64,        /* totem node ids looked at */
-    NUMBERS_KEPT = 64,    /* send times of own multicasts, HF_IN_FLIGHT_MAX and as many probes */
-    ROOM_FOR_CONTROL = 4, /* of the messages in flight: never taken by events, state or sides */
-    BEATS_KEPT = 4,       /* deliveries of each node's beats that are compared */
-    LOADS_MAX = 3,        /* refused snapshots in one membership before we keep quiet */
-    AGREEMENTS_MAX = 3,   /* agreements without a majority in one membership before freezing */
-    DAMAGED_MAX = 3,      /* from one that has not greeted: more is noise, not loss */
+    MEMBERS_MAX = 32,      /* group members looked at; configured nodes are at most 8 */
+    RING_MAX = 64,         /* totem node ids looked at */
+    NUMBERS_KEPT = 64,     /* send times of own multicasts, HF_IN_FLIGHT_MAX and as many probes */
+    ROOM_FOR_CONTROL = 4,  /* of the messages in flight: never taken by events, state or sides */
+    BEATS_KEPT = 4,        /* deliveries of each node's beats that are compared */
+    LOADS_MAX = 3,         /* refused snapshots in one membership before we keep quiet */
+    AGREEMENTS_MAX = 3,    /* agreements without a majority in one membership before freezing */
+    AGREEMENTS_PAUSE = 10, /* greeting times until they try once more, and so on */
+    DAMAGED_MAX = 3,       /* from one that has not greeted: more is noise, not loss */
     OUTBOX_BYTES = 512 << 10, /* own events waiting: most are under 100 bytes */
     SMALL_CHUNK = 1000,       /* from the second round on: passes where large packets are lost */
 };

@@ -146,7 +146,10 @@ void sync_conclude(struct replica *r, hf_time now)
             greet_again(r, now);
             return;
         }
-        r->stage_due = REPLICA_NEVER;
+        /* Not for ever: the view may stay as it is, and messages that were lost were lost once
+         * (seed 115307: three nodes stood still for an hour). */
+        r->is_late = false;
+        r->stage_due = hf_time_add_ms(now, AGREEMENTS_PAUSE * r->settings.hello_wait_ms);
         replica_enter(r, STAGE_FROZEN, REPLICA_FROZEN, "no majority could take the state");
         return;
     }

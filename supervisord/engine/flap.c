@@ -47,13 +47,36 @@ void leave_over(struct node *n)
     n->is_leaving = n->has_left = false;
 }
 
+/* Maintenance begins and ends here alone. */
+void maintenance_begin(struct step *s, uint8_t n, uint32_t ms)
+{
+    struct node *node = &s->e->nodes[n];
+    uint32_t most = s->e->group.policy.maintenance_max_ms;
+    node->in_maintenance = true;
+    timer_arm(s, &node->maintenance, FOR_MAINTENANCE, ms && ms < most ? ms : most);
+    s->needs_review = true;
+}
+
+void maintenance_end(struct step *s, uint8_t n, enum hf_reason why)
+{
+    struct node *node = &s->e->nodes[n];
+    bool is_here = node->has_left && node->is_present; /* nobody has switched it off (seed 73213) */
+    bool is_away = why == HF_WHY_MAINTENANCE_EXPIRED && !is_here;
+    node->in_maintenance = node->is_leaving = false;
+    timer_clear(&node->maintenance);
+    if (!is_away) /* else it has still left with notice */
+        leave_over(node);
+    if (is_here)
+        node_apply(s, n, HF_NE_JOIN, HF_WHY_JOINED, 0);
+    s->needs_review = true;
+    step_note_node(s, n, node->state, why, 0);
+}
+
 void leave_order(struct step *s, uint8_t n)
 {
     struct node *node = &s->e->nodes[n];
     node->is_leaving = true;
-    node->in_maintenance = true;
-    timer_arm(s, &node->maintenance, FOR_MAINTENANCE, s->e->group.policy.maintenance_max_ms);
-    s->needs_review = true;
+    maintenance_begin(s, n, 0);
     step_note_node(s, n, node->state, HF_WHY_LEAVING, 0);
 }
 

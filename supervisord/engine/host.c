@@ -208,15 +208,6 @@ static bool boot_is_known(const struct hf_boot *boot)
     return !hf_boot_same(boot, &none);
 }
 
-/* Who left in order and is back has been expected: its maintenance is over. */
-static void undrained(struct step *s, uint8_t n)
-{
-    struct node *node = &s->e->nodes[n];
-    node->in_maintenance = false;
-    timer_clear(&node->maintenance);
-    step_note_node(s, n, node->state, HF_WHY_UNDRAINED, 0);
-}
-
 /* A node takes part: is it the one we knew, a new daemon, or a new boot? */
 static void came(struct step *s, uint8_t n, const struct hf_member *m, bool is_cold)
 {
@@ -244,6 +235,9 @@ static void came(struct step *s, uint8_t n, const struct hf_member *m, bool is_c
     node->came_seq = s->e->seq;
     nic_forget(s->e, n);
     watchdog_back(node);
+    if (is_new_boot || is_cold)
+        timer_clear(&node->hold); /* else it ends when the node is a member again: whoever restarts
+                                   * corosync comes and goes more than once (seed 112370) */
     if (was_dead && !is_new_boot && boot_is_known(&node->boot))
         step_note_node(s, n, node->state, HF_WHY_HEARD_AFTER_PROOF, 0);
     if (node->state == HF_NODE_FENCING && node->sentence != SENTENCE_NONE)
@@ -251,8 +245,8 @@ static void came(struct step *s, uint8_t n, const struct hf_member *m, bool is_c
     bool is_restart = was_present || (!is_new_boot && node->state == HF_NODE_SILENT);
     node_apply(s, n, is_restart ? HF_NE_RESTARTED : HF_NE_JOIN,
                is_restart && !is_new_boot ? HF_WHY_DAEMON_RESTARTED : HF_WHY_JOINED, 0);
-    if (had_left)
-        undrained(s, n);
+    if (had_left) /* and is back, as expected */
+        maintenance_end(s, n, HF_WHY_UNDRAINED);
     else if (was_known && !is_cold && !was_held)
         flap_returned(s, n);
 }
@@ -415,18 +409,24 @@ void host_inventory(struct step *s, const struct hf_event *ev)
     }
     uint8_t n = ev->from.ix;
     uint64_t as_of = host_as_of_seq(s->e, ev->u.inventory.as_of);
+    /* A list made before its absence may be older than a start it was ordered before that and
+     * executed since (seed 81504): it knew of the order, not of its end. */
+    bool is_old = s->e->nodes[n].state == HF_NODE_JOINING && as_of < s->e->nodes[n].since_seq;
     FOR_EACH_VM (s->e, v) {
         const struct hf_vm_seen *seen = listed(ev, v->uid);
         if (seen)
             vm_seen_running(s, v, n, seen->start_no);
-        else
+        else if (!is_old)
             vm_not_listed(s, v, n, as_of);
     }
     for (uint16_t i = 0; i < ev->u.inventory.count; i++)
         if (ev->u.inventory.vm[i].uid > s->e->uid_last)
             s->e->uid_last = ev->u.inventory.vm[i].uid; /* of a VM this state has forgotten */
-    if (as_of >= s->e->nodes[n].since_seq)
+    if (as_of >= s->e->nodes[n].since_seq) {
+        if (s->e->nodes[n].state == HF_NODE_JOINING)
+            timer_clear(&s->e->nodes[n].hold);
         node_apply(s, n, HF_NE_READY, HF_WHY_INVENTORY_COMPLETE, ev->u.inventory.count);
+    }
     s->needs_review = true;
     review_startup(s);
 }

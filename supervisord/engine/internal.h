@@ -286,6 +286,8 @@ void flap_returned(struct step *s, uint8_t n);
 void flap_forgive(struct step *s, uint8_t n);
 void leave_order(struct step *s, uint8_t n);
 void leave_over(struct node *n);
+void maintenance_begin(struct step *s, uint8_t n, uint32_t ms); /* 0: the policy's maximum */
+void maintenance_end(struct step *s, uint8_t n, enum hf_reason why);
 void leave_review(struct step *s);
 
 /* nic.c: what follows from dead NICs, which is little */

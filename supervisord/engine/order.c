@@ -140,28 +140,19 @@ static void vm_move(struct step *s, struct vm *v, hf_node to)
 static void drain(struct step *s, uint8_t n, uint32_t ms)
 {
     struct node *node = &s->e->nodes[n];
-    uint32_t most = s->e->group.policy.maintenance_max_ms;
-    node->in_maintenance = true;
-    timer_arm(s, &node->maintenance, FOR_MAINTENANCE, ms && ms < most ? ms : most);
-    s->needs_review = true;
+    maintenance_begin(s, n, ms);
     step_note_node(s, n, node->state, HF_WHY_DRAINED, node->maintenance.after_ms);
 }
 
 static void undrain(struct step *s, uint8_t n)
 {
     struct node *node = &s->e->nodes[n];
-    bool had_left = node->has_left;
     if (!node->in_maintenance && !node->is_passive) {
         refuse(s, HF_WHY_ALREADY);
         return;
     }
-    node->in_maintenance = false;
-    timer_clear(&node->maintenance);
-    leave_over(node);
     flap_forgive(s, n);
-    if (had_left && node->is_present)
-        node_apply(s, n, HF_NE_JOIN, HF_WHY_JOINED, 0);
-    step_note_node(s, n, node->state, HF_WHY_UNDRAINED, 0);
+    maintenance_end(s, n, HF_WHY_UNDRAINED);
 }
 
 /* Armed only when it can keep its promises: every node can be proved dead, no device is another

@@ -48,21 +48,13 @@ static bool ran_out(struct step *s, struct timer *t, hf_node from)
     return true;
 }
 
-static void maintenance_over(struct step *s, uint8_t n)
-{
-    s->e->nodes[n].in_maintenance = false;
-    s->e->nodes[n].is_leaving = false;
-    s->needs_review = true;
-    step_note_node(s, n, s->e->nodes[n].state, HF_WHY_MAINTENANCE_EXPIRED, 0);
-}
-
 /* A timer that runs beside the life of a node ran out for the group. */
 static void side_timer(struct step *s, uint8_t n, enum purpose purpose)
 {
     struct node *node = &s->e->nodes[n];
     s->needs_review = true;
     if (purpose == FOR_MAINTENANCE) {
-        maintenance_over(s, n);
+        maintenance_end(s, n, HF_WHY_MAINTENANCE_EXPIRED);
     } else if (purpose == FOR_SAFE_TIME) {
         watchdog_time_over(s, n);
     } else if (purpose == FOR_HOLD) {

@@ -20,7 +20,6 @@ void watchdog_forget(struct node *n)
 void watchdog_back(struct node *n)
 {
     timer_clear(&n->safe);
-    timer_clear(&n->hold);
     n->hold_order = (struct hf_token){0};
 }
 

@@ -264,7 +264,12 @@ static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
     uint64_t digest = ev->seq % DIGEST_EVERY == 0 ? engine_digest(e) : 0;
     bool is_same_place =
         step->seq == ev->seq && step->epoch == group.epoch && hf_view_same(step->view, group.view);
-    if (!is_same_place || step->holds == 0) {
+    /* Beyond a hole at the end of a ring everybody has his own messages only: they say nothing of
+     * who did this step within the view (seeds 60165, 120143). */
+    bool is_beyond = has_left(s, n, group.view);
+    bool is_anew = step->is_beyond && is_beyond && !sim_is_majority(s, step->did) &&
+                   (step->decision != decision || step->digest != digest);
+    if (!is_same_place || step->holds == 0 || is_anew) {
         /* A step of an abandoned history; but the newest lineage is nobody's past, whatever epochs
          * a node has that was away when it began (seed 55147). */
         bool is_newest = group.lineage == s->check.lineage && step->lineage != group.lineage;
@@ -278,7 +283,7 @@ static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
                                       .decision = decision,
                                       .digest = digest,
                                       .did = did,
-                                      .is_beyond = has_left(s, n, group.view)};
+                                      .is_beyond = is_beyond};
         if (ev->type == HF_EV_ORDER && out->applied) {
             step->is_order = true;
             step->order = (uint8_t)ev->u.order.type;
@@ -290,13 +295,8 @@ static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
     }
     bool was_majority = sim_is_majority(s, step->did);
     bool differs = step->decision != decision || step->digest != digest;
-    if (differs && has_left(s, n, group.view)) {
-        /* Beyond a hole at the end of a ring everybody has his own messages only: it says nothing
-         * of who did this step within the view (seed 60165). */
-        if (!was_majority && step->is_beyond)
-            step->seq = 0;
+    if (differs && is_beyond)
         return false;
-    }
     step->did |= hf_bit(n);
     step->holds |= hf_bit(n);
     if (differs && ev->type == HF_EV_MEMBERS)
@@ -384,7 +384,8 @@ static void learn_order(struct sim *s, const struct engine *e, const struct chec
     case HF_ORDER_VM_START:
         if (v != NULL) {
             v->wants_run = true;
-            v->ended_on_purpose = false;
+            /* The group may get to know of an order only after somebody's hand. */
+            v->ended_on_purpose = world_runs_by_hand(s, step->uid);
             v->bad_starts = v->crashes = v->late_ends = 0;
         }
         return;
@@ -450,6 +451,8 @@ static void relearn(struct sim *s, const struct engine *e)
             v->ended_on_purpose = true;
         if (view.state == HF_VM_FAILED)
             v->crashes = v->def.restarts_max;
+        else if (view.failures > v->crashes)
+            v->crashes = view.failures; /* a person's start that forgave them is forgotten, too */
     }
 }
 
@@ -795,7 +798,7 @@ bool checker_is_content(struct sim *s, hf_nodes core, char *why, size_t cap)
         bool runs = world_running_on(s, uid) != 0;
         if (!v->is_added || v->ended_on_purpose || runs == v->wants_run)
             continue;
-        if (v->was_relearned && runs && is_held(e, uid))
+        if (v->was_relearned && is_held(e, uid))
             continue; /* its start was in a history that is gone: found running, a person decides */
         if (!v->wants_run && (world_running_on(s, uid) & core) == 0)
             continue; /* on a host that stays broken: nobody shoots for a stop */

@@ -607,7 +607,7 @@ void node_daemon_kill(struct sim *s, hf_node n, bool is_torn)
     const struct engine *e = replica_engine(d->replica);
     if (!is_torn && !d->disk_hangs && e != NULL)
         store(d, e);
-    d->forgot = d->forgot || (d->disk_hangs && d->unsaved > 0);
+    d->forgot = d->forgot || ((d->disk_hangs || is_torn) && d->unsaved > 0);
     SAY(s, n.ix, "daemon dies");
     d->is_alive = d->is_paused = d->is_connected = false;
     d->gen++;

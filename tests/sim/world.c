@@ -64,6 +64,14 @@ hf_nodes world_running_on(const struct sim *s, hf_vm_uid uid)
     return on;
 }
 
+bool world_runs_by_hand(const struct sim *s, hf_vm_uid uid)
+{
+    for (unsigned n = 0; n < s->opt.nodes && uid < SIM_VMS_MAX; n++)
+        if (s->world.host[n].vm[uid].is_running && s->world.host[n].vm[uid].start_no == 0)
+            return true;
+    return false;
+}
+
 /* ---- power ---- */
 
 void world_power_off(struct sim *s, hf_node n, const char *why)

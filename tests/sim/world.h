@@ -127,6 +127,7 @@ bool world_watch_known(const struct sim *s, hf_node n);
 /* The agent tells everything, as soon as it honestly can. */
 void world_tell_inventory(struct sim *s, hf_node n);
 hf_nodes world_running_on(const struct sim *s, hf_vm_uid uid);
+bool world_runs_by_hand(const struct sim *s, hf_vm_uid uid);
 void world_event(struct sim *s, const struct sim_event *ev);
 
 #endif

@@ -199,8 +199,31 @@ START_TEST(what_others_know_of_a_sender_is_part_of_the_state)
 }
 END_TEST
 
+static bool lose_what_is_ready(const struct item *item, int from, int to)
+{
+    (void)from;
+    return to < 0 && type_of(item) == GROUP_READY;
+}
+
+/* The membership stays as it is, so nothing but time makes them try again (seed 115307). */
+START_TEST(who_could_not_agree_tries_again_when_the_view_stays)
+{
+    bus_open(3);
+    bus.drop = lose_what_is_ready;
+    for (unsigned i = 0; i < 3; i++)
+        join(i);
+    run_ms(5000);
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert_int_ne(phase_of(i), REPLICA_SYNCED);
+    bus.drop = NULL;
+    run_ms(10000);
+    ck_all_alike();
+}
+END_TEST
+
 HF_TEST_MAIN(
-    "cluster/replica_copy", HF_CASE(a_corrupt_snapshot_is_refused_and_asked_for_again),
+    "cluster/replica_copy", HF_CASE(who_could_not_agree_tries_again_when_the_view_stays),
+    HF_CASE(a_corrupt_snapshot_is_refused_and_asked_for_again),
     HF_CASE(a_snapshot_that_is_always_corrupt_leaves_that_member_out_and_the_others_in_peace),
     HF_CASE(a_lost_chunk_costs_one_wait_and_a_new_round),
     HF_CASE(a_path_that_loses_large_packets_still_carries_the_state),

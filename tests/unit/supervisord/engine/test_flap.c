@@ -145,6 +145,36 @@ START_TEST(who_has_left_and_did_not_go_may_stay)
 }
 END_TEST
 
+/* The order to leave was given and nobody has switched it off (seed 73213). */
+START_TEST(who_has_left_and_is_still_here_when_maintenance_ends_takes_part_again)
+{
+    form(3);
+    hf_vm_uid uid = add(a_vm("a"), false);
+    order(HF_ORDER_LEAVE, 2, 0);
+    ck_node(2, HF_NODE_ABSENT);
+    struct hf_token end = t.e.nodes[2].maintenance.token;
+    expired(0, end);
+    expired(1, end);
+    ck_node(2, HF_NODE_JOINING);
+    ready(2);
+    ck_node(2, HF_NODE_MEMBER);
+    ck_assert_int_eq(rule(uid, 2), HF_RULE_NONE);
+}
+END_TEST
+
+START_TEST(who_has_left_and_is_away_when_maintenance_ends_has_still_left)
+{
+    form(3);
+    order(HF_ORDER_LEAVE, 2, 0);
+    host_gone(2);
+    struct hf_token end = t.e.nodes[2].maintenance.token;
+    expired(0, end);
+    expired(1, end);
+    ck_node(2, HF_NODE_ABSENT);
+    ck_assert(engine_node(&t.e, (hf_node){2}).has_left);
+}
+END_TEST
+
 START_TEST(who_has_left_and_runs_something_has_not_left)
 {
     form(3);
@@ -196,6 +226,8 @@ HF_TEST_MAIN("engine/flap", HF_CASE(the_first_return_costs_nothing),
              HF_CASE(who_leaves_in_order_is_emptied_first_and_not_fenced),
              HF_CASE(who_comes_back_from_leaving_takes_vms_again),
              HF_CASE(who_has_left_and_did_not_go_may_stay),
+             HF_CASE(who_has_left_and_is_still_here_when_maintenance_ends_takes_part_again),
+             HF_CASE(who_has_left_and_is_away_when_maintenance_ends_has_still_left),
              HF_CASE(who_has_left_and_runs_something_has_not_left),
              HF_CASE(who_cannot_be_emptied_does_not_leave),
              HF_CASE(what_nobody_runs_needs_no_proof_of_who_left))

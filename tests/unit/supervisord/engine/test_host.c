@@ -115,6 +115,27 @@ START_TEST(old_news_of_a_joining_node_proves_nothing)
 }
 END_TEST
 
+/* It was made when the order to start was known and not yet carried out, and lay in an outbox while
+ * the VM was started and its node was away (seed 81504). */
+START_TEST(a_list_from_before_an_absence_clears_nothing)
+{
+    struct hf_event list = {.from = {2}, .type = HF_EV_INVENTORY};
+
+    form(3);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
+    order(HF_ORDER_DISARM, 0xff, 0);
+    list.u.inventory.as_of = engine_as_of(&t.e);
+    host_gone(2);
+    t.member[2].present = t.member[2].in_ring = true;
+    members(false);
+    step(list);
+    ck_node(2, HF_NODE_JOINING);
+    ck_state(uid, HF_VM_WAITING);
+    ready(2);
+    ck_assert_uint_eq(vm(uid)->possible, 0);
+}
+END_TEST
+
 /* Its host is quicker than the ring: no view without it comes in between. */
 START_TEST(who_reboots_faster_than_it_is_missed_is_not_told_as_a_daemon_restart)
 {
@@ -294,6 +315,7 @@ HF_TEST_MAIN("engine/host",
              HF_CASE(a_dead_daemon_is_silent_and_its_vm_runs_on),
              HF_CASE(one_clock_alone_does_not_end_a_grace), HF_CASE(a_new_boot_is_proof),
              HF_CASE(old_news_of_a_joining_node_proves_nothing),
+             HF_CASE(a_list_from_before_an_absence_clears_nothing),
              HF_CASE(who_reboots_faster_than_it_is_missed_is_not_told_as_a_daemon_restart),
              HF_CASE(the_same_boot_is_no_proof_but_its_inventory_is),
              HF_CASE(a_cold_start_waits_for_the_others_before_it_fences),

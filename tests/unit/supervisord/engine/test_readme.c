@@ -2,7 +2,7 @@
 #include "tests/unit/supervisord/engine/trio.h"
 
 #define BEGIN "<!-- tables begin -->\n"
-#define END "<!-- tables end -->"
+#define END   "<!-- tables end -->"
 
 static char expected[65536], readme[131072], fresh[131072];
 

@@ -271,6 +271,29 @@ START_TEST(an_announced_absence_shoots_nobody)
 }
 END_TEST
 
+/* A corosync that is upgraded comes and goes more than once (seed 112370). */
+START_TEST(who_comes_and_goes_within_its_hold_is_not_shot)
+{
+    form(3);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
+    hold(2, 30000);
+    host_gone(2);
+    t.member[2].present = t.member[2].in_ring = true;
+    members(false);
+    ck_node(2, HF_NODE_JOINING);
+    host_gone(2);
+    ck_node(2, HF_NODE_SILENT);
+    ck_state(uid, HF_VM_RUNNING);
+    ck_assert_ptr_null(effect(HF_FX_FENCE, 0));
+    t.member[2].present = t.member[2].in_ring = true;
+    members(false);
+    inventory(2, (hf_vm_uid[]){uid, 0});
+    ck_node(2, HF_NODE_MEMBER);
+    host_gone(2); /* it had come back for good: this is another absence */
+    ck_node(2, HF_NODE_FENCING);
+}
+END_TEST
+
 START_TEST(what_is_away_with_notice_is_not_condemned)
 {
     form(3);
@@ -387,6 +410,7 @@ HF_TEST_MAIN("engine/watchdog", HF_CASE(an_attested_watchdog_proves_death_after_
              HF_CASE(a_watchdog_is_wanted_where_a_vm_may_be),
              HF_CASE(without_fence_devices_a_watchdog_is_enough_to_arm_and_to_recover),
              HF_CASE(an_announced_absence_shoots_nobody),
+             HF_CASE(who_comes_and_goes_within_its_hold_is_not_shot),
              HF_CASE(what_is_away_with_notice_is_not_condemned),
              HF_CASE(a_hold_ends_and_then_the_node_is_lost),
              HF_CASE(a_feeder_on_hold_is_waited_for_as_long_as_it_may_feed),
