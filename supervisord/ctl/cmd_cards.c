@@ -337,9 +337,11 @@ void cmd_cards_look(const struct hf_config *config, hf_node node, const char *sy
 
     memset(&state, 0, sizeof state);
     (void)hf_str_copy(look->node, sizeof look->node, config->group.nodes[node.ix].name);
-    for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++)
+    for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++) {
+        asking[f] = (struct asking){0, -1};
         if (config->nics.pf[node.ix][f][0] != '\0')
             asking[f] = ask(sys, config->nics.pf[node.ix][f]);
+    }
     for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++)
         if (config->nics.pf[node.ix][f][0] != '\0')
             gather(&asking[f], end, &state.card[f]);

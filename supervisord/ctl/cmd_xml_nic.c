@@ -75,14 +75,14 @@ static void read_source(const xmlNode *node, struct cmd_nic *nic)
     char type[16];
 
     (void)attribute(node, "type", type, sizeof type);
+
+    bool is_bridge = strcmp(type, "bridge") == 0, is_direct = strcmp(type, "direct") == 0;
+
     if ((strcmp(type, "hostdev") == 0 || strcmp(type, "pci") == 0) &&
         pci_address(source, nic->source))
         nic->kind = CMD_NIC_PCI;
-    else if (strcmp(type, "bridge") == 0 &&
-             attribute(source, "bridge", nic->source, sizeof nic->source))
-        nic->kind = CMD_NIC_LINK;
-    else if (strcmp(type, "direct") == 0 &&
-             attribute(source, "dev", nic->source, sizeof nic->source))
+    else if ((is_bridge || is_direct) &&
+             attribute(source, is_bridge ? "bridge" : "dev", nic->source, sizeof nic->source))
         nic->kind = CMD_NIC_LINK;
     /* It becomes part of a path. */
     if (nic->kind == CMD_NIC_LINK && !hf_str_is_name(nic->source, HF_IFNAME_MAX)) {
