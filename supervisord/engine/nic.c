@@ -109,13 +109,14 @@ void nic_told(struct step *s, const struct hf_event *ev)
 {
     uint8_t n = ev->from.ix;
     struct node *node = &s->e->nodes[n];
-    bool has_changed = false;
+    bool has_changed = false, is_known_anew = false;
     for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++) {
         struct pf now = {(uint8_t)ev->u.nics.pf[f].state, (uint8_t)ev->u.nics.pf[f].cause};
         if (!(s->e->group.nodes[n].fabrics & leg_of(f)))
             continue;
         if (now.state == node->pf[f].state && now.cause == node->pf[f].cause)
             continue;
+        is_known_anew |= node->pf[f].state == HF_PF_UNKNOWN;
         node->pf[f] = now;
         has_changed = true;
         step_note_node(s, n, node->state, whys[now.state], f * 100u + now.cause);
@@ -125,7 +126,10 @@ void nic_told(struct step *s, const struct hf_event *ev)
         return;
     }
     s->needs_review = true;
-    if (!knows_a_pf(node))
+    /* Words about legs from a time when nobody knew the PF are guesses: "no leg carries" of a
+     * nicbond that has just begun to look (seed 12736). The daemon tells what differs from ours
+     * again. */
+    if (is_known_anew || !knows_a_pf(node))
         forget_legs(s->e, n);
 }
 
