@@ -586,7 +586,7 @@ static void put_why_head(struct hf_json *j, const struct ctl_shell *shell, const
 static void put_why_node(struct hf_json *j, const struct ctl_shell *shell, const struct history *h,
                          hf_node node)
 {
-    const char *name = node_name(shell->engine, node);
+    const char *name = engine_group(shell->engine).group->nodes[node.ix].name;
     struct trail trail = {.subject = HF_SUBJECT_NODE,
                           .name = name,
                           .incident = last_incident(h, HF_SUBJECT_NODE, name)};
@@ -616,7 +616,7 @@ static void put_why_vm(struct hf_json *j, const struct ctl_shell *shell, const s
 static void put_why_nic(struct hf_json *j, const struct ctl_shell *shell, const struct history *h,
                         hf_node node, hf_fabric fabric)
 {
-    const char *name = node_name(shell->engine, node);
+    const char *name = engine_group(shell->engine).group->nodes[node.ix].name;
     struct trail trail = {
         .subject = HF_SUBJECT_NODE, .name = name, .is_nic = true, .fabric = fabric};
 
@@ -638,19 +638,21 @@ bool picture_why(const struct ctl_shell *shell, const struct history *h,
     hf_node node = e != NULL && has_node ? engine_node_by_name(e, request->node) : HF_NO_NODE;
     hf_vm vm = e != NULL && has_vm ? engine_vm_by_name(e, request->vm) : HF_NO_VM;
     hf_fabric fabric = request->fabric;
+    bool is_nic = request->is_nic;
 
-    if (request->is_nic && hf_node_is(node) &&
-        (engine_group(e).group->nodes[node.ix].fabrics >> fabric & 1) != 0)
+    if (is_nic) {
+        if (!hf_node_is(node) || (engine_group(e).group->nodes[node.ix].fabrics >> fabric & 1) == 0)
+            return false;
+    } else if (!hf_node_is(node) && !hf_vm_is(vm)) {
+        is_nic = e != NULL && has_node && fabric_find(shell, request->node, &node, &fabric);
+        if (!is_nic)
+            return false;
+    }
+    if (is_nic)
         put_why_nic(j, shell, h, node, fabric);
-    else if (request->is_nic)
-        return false;
     else if (hf_node_is(node))
         put_why_node(j, shell, h, node);
-    else if (hf_vm_is(vm))
-        put_why_vm(j, shell, h, vm);
-    else if (e != NULL && has_node && fabric_find(shell, request->node, &node, &fabric))
-        put_why_nic(j, shell, h, node, fabric);
     else
-        return false;
+        put_why_vm(j, shell, h, vm);
     return true;
 }
