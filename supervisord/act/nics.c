@@ -364,6 +364,8 @@ void nics_stepped(struct nics *n, const struct engine_out *out, hf_time now, hf_
             continue;
         if (is_about_pfs(c->why) && c->detail / 100 < HF_FABRICS_MAX)
             n->since[c->ix][c->detail / 100] = wall;
+        if (is_about_pfs(c->why))
+            soon(n, now); /* what was said of legs before may be forgotten */
         if (c->was == c->now)
             continue;
         if (c->ix == self(n, state(n)).ix)

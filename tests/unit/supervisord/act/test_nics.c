@@ -205,6 +205,24 @@ START_TEST(what_was_not_applied_is_told_again)
 }
 END_TEST
 
+/* Of a PF that nobody knew the state of, words about legs were guesses: the group forgets them. */
+START_TEST(legs_are_told_again_when_their_pf_is_known)
+{
+    hf_vm_uid uid = begin();
+
+    tells_pfs(HF_PF_UNKNOWN, HF_PF_UP);
+    apply();
+    tells_legs(uid, 3, 2);
+    apply();
+    tells_pfs(HF_PF_UP, HF_PF_UP);
+    pass(NICS_PAUSE_MS * 2);
+    apply();
+    pass(NICS_AGAIN_MS);
+    apply();
+    ck_assert_uint_eq(engine_vm(&t.e, engine_vm_by_uid(&t.e, uid)).legs.has, 3);
+}
+END_TEST
+
 START_TEST(a_full_outbox_is_tried_again)
 {
     begin();
@@ -445,7 +463,9 @@ END_TEST
 
 HF_TEST_MAIN("act/nics", HF_CASE(what_is_news_is_told_at_once_and_once),
              HF_CASE(a_flapping_nic_does_not_flood_the_group),
-             HF_CASE(what_was_not_applied_is_told_again), HF_CASE(a_full_outbox_is_tried_again),
+             HF_CASE(what_was_not_applied_is_told_again),
+             HF_CASE(legs_are_told_again_when_their_pf_is_known),
+             HF_CASE(a_full_outbox_is_tried_again),
              HF_CASE(nothing_is_told_to_a_group_that_we_are_not_in),
              HF_CASE(a_daemon_that_came_anew_tells_everything_again),
              HF_CASE(a_nicbond_that_is_gone_becomes_unknown_after_a_while),
