@@ -170,9 +170,11 @@ enum hf_code flips_read(int fd, struct flips *f, struct hf_err *err)
 {
     uint8_t bytes[FLIPS_BYTES];
     size_t len;
+    enum hf_code code;
 
-    if (read_bytes(fd, bytes, &len, err) != HF_OK)
-        return err->code;
+    code = read_bytes(fd, bytes, &len, err);
+    if (code != HF_OK)
+        return code;
     flips_load(f, bytes, len);
     return HF_OK;
 }
@@ -183,9 +185,11 @@ static enum hf_code write_copy(int fd, hf_fabric fabric, const struct flips_entr
     uint8_t bytes[FLIPS_BYTES], copy[FLIPS_COPY_BYTES];
     size_t len, at;
     ssize_t done;
+    enum hf_code code;
 
-    if (read_bytes(fd, bytes, &len, err) != HF_OK)
-        return err->code;
+    code = read_bytes(fd, bytes, &len, err);
+    if (code != HF_OK)
+        return code;
     flips_copy(bytes, len, fabric, entry, copy, &at);
     do
         done = pwrite(fd, copy, sizeof copy, (off_t)at);

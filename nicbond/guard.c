@@ -274,6 +274,7 @@ static enum hf_code look_pf(struct look *look, const char *pf, const struct ledg
 {
     struct guarded *at = look->at;
 
+    HF_ASSERT(at != NULL);
     memset(at, 0, sizeof *at);
     if (vf_scan_vfs(look->where->sys, pf, &at->pf, err) != HF_OK)
         return err->code;

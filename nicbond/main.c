@@ -346,7 +346,7 @@ static int run_all(struct nicbond_run *run)
 {
     int stop_fd = signals_fd(SIGTERM, SIGINT);
     const struct loop_lateness *lateness = &run->loop.lateness;
-    pthread_t thread;
+    pthread_t thread = 0; /* Linux's is a number */
     struct hf_err err;
 
     if (stop_fd < 0) {
@@ -376,18 +376,19 @@ static int run_all(struct nicbond_run *run)
 
 int main(int argc, char **argv)
 {
-    struct nicbond_run *run = calloc(1, sizeof *run);
+    struct nicbond_run *run;
     char virt[PATH_MAX];
     int status;
 
-    if (run == NULL)
-        return EXIT_FAILURE;
     if (argc == 4 && strcmp(argv[1], "worker") == 0)
         return run_worker(argv[2], argv[3]);
     if (argc == 8 && strcmp(argv[1], "keeper") == 0)
         return run_keeper(argv + 2);
     if (argc >= 2 && strcmp(argv[1], "guard") == 0)
         return run_guard(argc - 2, argv + 2);
+    run = calloc(1, sizeof *run);
+    if (run == NULL)
+        return EXIT_FAILURE;
     run->options = (struct options){.config = "/etc/holdfast/holdfast.conf",
                                     .door = AGENT_DOOR,
                                     .root = "",
@@ -398,8 +399,10 @@ int main(int argc, char **argv)
                                     .uri = "qemu:///system",
                                     .kmsg = "/dev/kmsg"};
     status = read_options(argc, argv, &run->options);
-    if (status >= 0)
+    if (status >= 0) {
+        free(run);
         return status;
+    }
     hf_log_open("holdfast-nicbond", run->options.is_verbose ? HF_LOG_DEBUG : HF_LOG_INFO,
                 getenv("JOURNAL_STREAM") != NULL);
     legs_init();

@@ -806,7 +806,9 @@ static hf_time next_of(const struct nicbond *nb)
         if (nb->vm[i].uid != 0 && nb->due[i] < next.ns)
             next.ns = nb->due[i];
     }
-    return nb->untold_count > 0 ? (hf_time){0} : next;
+    if (nb->untold_count > 0)
+        next.ns = 0;
+    return next;
 }
 
 void nicbond_round(struct nicbond *nb, hf_time now)

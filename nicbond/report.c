@@ -185,7 +185,7 @@ static void tell_vm(struct report *report, struct report_known *known, struct ni
 static void look_at(struct report *report, struct report_known *known,
                     const struct legs_pf pf[HF_FABRICS_MAX])
 {
-    struct nicbond_news news;
+    struct nicbond_news news = {.uid = 0};
     struct legs_vm vm;
     struct hf_err err;
     enum hf_code code = legs_read(report->setup.run, known->name, &vm, &err);

@@ -145,7 +145,7 @@ const char *history_kind_name(enum history_kind kind);
 const char *history_progress_name(enum hf_progress progress);
 const char *history_order_name(enum hf_order_type order);
 /* A reason, and what its detail says of a NIC: "... (fabric a, it has no carrier)". */
-void history_why_text(enum hf_reason why, uint32_t detail, char *out, size_t cap);
+void history_why_text(enum hf_reason r, uint32_t detail, char *out, size_t cap);
 /* The record's own sentence part: "its host left the ring", "fence agent started (pid 4711)". */
 void history_text(const struct history_record *record, char *out, size_t cap);
 /* "2026-11-30T09:31:07.123456789Z". out[40]. */

@@ -94,7 +94,7 @@ static void write_all(struct rig *rig, const uint8_t *bytes, size_t len)
 
 static void say(struct rig *rig, const struct hf_guest_message *m)
 {
-    uint8_t frame[GUEST_FRAME_MAX];
+    uint8_t frame[GUEST_FRAME_MAX] = {0};
 
     write_all(rig, frame, guest_frame_encode(m, frame));
 }
@@ -211,7 +211,7 @@ START_TEST(a_restarted_helper_is_the_helper_again)
 {
     struct rig rig;
     struct hf_guest_message m = {.kind = HF_GUEST_HELLO};
-    uint8_t frame[GUEST_FRAME_MAX];
+    uint8_t frame[GUEST_FRAME_MAX] = {0};
 
     begin(&rig, true);
     become_helper(&rig);

@@ -97,7 +97,7 @@ END_TEST
 START_TEST(stalled_workers_are_replaced_up_to_a_bound)
 {
     struct helper_pool pool;
-    int worker[HELPER_WORKERS_MAX];
+    int worker[HELPER_WORKERS_MAX] = {0};
     unsigned count = 0;
 
     helper_pool_init(&pool, "t");

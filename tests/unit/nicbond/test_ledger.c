@@ -285,7 +285,7 @@ END_TEST
 
 START_TEST(damage_before_the_end_is_an_error_with_its_place)
 {
-    size_t last = file_len, torn;
+    size_t last, torn;
 
     make_file();
     last = file_len - LEDGER_RECORD_BYTES;

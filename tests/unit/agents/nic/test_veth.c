@@ -318,6 +318,7 @@ START_TEST(a_process_that_asks_would_die_of_it)
 
     forbid();
     (void)ioctl(fd, SIOCGIFFLAGS, &request);
+    close(fd);
 }
 END_TEST
 

@@ -253,6 +253,7 @@ START_TEST(a_hold_reaches_the_feeder_once_and_ends_with_its_order)
     daemon_gone(2);
     t.member[2].present = true;
     members(false);
+    ready(2); /* only then it is back */
     beating(600);
     ck_assert_int_eq(to_feeder.u.lease.hold_until_ns, 0);
     feeder_says(HF_WD_ARMED);

@@ -82,7 +82,7 @@ START_TEST(without_an_output_the_file_comes_out_and_the_steps_beside_it)
 {
     ck_assert_int_eq(setup("--output", "-"), 0);
     ck_assert_int_eq(strncmp(said, "# corosync.conf of the group colo", 33), 0);
-    ck_assert_ptr_nonnull(strstr(said, "\n    token: 1000\n"));
+    ck_assert_ptr_nonnull(strstr(said, "\n    token: 500\n"));
     ck_assert_ptr_nonnull(strstr(said, "\n    keyfile: " A_COROSYNC_KEY "\n"));
     ck_assert_ptr_nonnull(strstr(said, "\n    wait_for_all: 1\n"));
     ck_assert_ptr_null(strstr(said, "Next:"));
@@ -139,13 +139,13 @@ END_TEST
 
 START_TEST(a_lease_too_short_for_the_profile_is_warned_of)
 {
-    static const char text[] = "cluster {\n name: c\n}\nwatchdog {\n use: yes\n lease: 3s\n}\n"
+    static const char text[] = "cluster {\n name: c\n}\nwatchdog {\n use: yes\n lease: 2s\n}\n"
                                "node n1 {\n id: 1\n}\n";
 
     put_file(conf, text, sizeof text - 1, 0644);
     ck_assert_int_eq(setup("--output", "-"), 0);
-    ck_assert_ptr_nonnull(strstr(wrong, "lease of 3000 ms is too short"));
-    ck_assert_ptr_nonnull(strstr(wrong, "3700 ms or more"));
+    ck_assert_ptr_nonnull(strstr(wrong, "lease of 2000 ms is too short"));
+    ck_assert_ptr_nonnull(strstr(wrong, "2600 ms or more"));
 }
 END_TEST
 
