@@ -57,15 +57,20 @@ static void look_at_firmware(int fd, const char *name, struct watch_helped *out)
 static void look_at_optics(int fd, const char *name, struct watch_helped *out)
 {
     struct ethtool_modinfo module = {.cmd = ETHTOOL_GMODULEINFO};
-    struct {
+    /* The bytes follow the head in the kernel's eyes (ethtool_eeprom's own array has no length). */
+    union {
         struct ethtool_eeprom head;
-        uint8_t bytes[A2_BYTES];
-    } page = {.head = {.cmd = ETHTOOL_GMODULEEEPROM, .offset = A2_AT, .len = A2_BYTES}};
+        uint8_t room[sizeof(struct ethtool_eeprom) + A2_BYTES];
+    } page;
 
+    memset(&page, 0, sizeof page);
+    page.head.cmd = ETHTOOL_GMODULEEEPROM;
+    page.head.offset = A2_AT;
+    page.head.len = A2_BYTES;
     if (!ask(fd, name, &module) || module.type != ETH_MODULE_SFF_8472 ||
         module.eeprom_len < A2_AT + A2_BYTES || !ask(fd, name, &page))
         return;
-    out->is_optics_bad = parse_optics(page.bytes, sizeof page.bytes);
+    out->is_optics_bad = parse_optics(page.room + sizeof page.head, A2_BYTES);
 }
 
 void look_run(const char *root, const struct nic_place *place, struct watch_helped *out)
