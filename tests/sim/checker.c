@@ -242,8 +242,10 @@ static hf_vm_uid uid_of(const struct engine *e, const char *name)
 
 static void forget_holds(struct sim *s, hf_node n)
 {
-    for (unsigned i = 0; i < CHECKER_STEPS; i++)
+    for (unsigned i = 0; i < CHECKER_STEPS; i++) {
         s->check.step[i].holds &= (hf_nodes)~hf_bit(n);
+        s->check.step[i].said[n.ix] = 0;
+    }
 }
 
 /* Is this view over for n's corosync, though n does not know it yet? */
@@ -254,57 +256,89 @@ static bool has_left(const struct sim *s, hf_node n, struct hf_view view)
            s->totem.ring[c->ring].is_stalled;
 }
 
+static hf_nodes said_by(const struct checker_step *step, uint64_t said)
+{
+    hf_nodes nodes = 0;
+    for (unsigned i = 0; i < HF_NODES_MAX; i++)
+        if (step->said[i] == said)
+            nodes |= hf_bit(sim_node_at(i));
+    return nodes;
+}
+
+static void learn_step(const struct engine *e, const struct hf_event *ev,
+                       const struct engine_out *out, struct checker_step *step)
+{
+    if (ev->type != HF_EV_ORDER || !out->applied)
+        return;
+    step->is_order = true;
+    step->order = (uint8_t)ev->u.order.type;
+    step->wants_run = ev->u.order.wants_run;
+    step->node = ev->u.order.node;
+    step->uid =
+        ev->u.order.type == HF_ORDER_VM_ADD ? uid_of(e, ev->u.order.def.name) : ev->u.order.uid;
+}
+
+/* The record of this place begins anew with what n did. Beyond a hole at the end of a ring there
+ * may be as many branches as nodes, and their members do them in turns: who had done this one is
+ * not forgotten over another (seed 21667). */
+static void begin_step(struct sim *s, hf_node n, const struct engine *e, const struct hf_event *ev,
+                       const struct engine_out *out, const struct checker_step *now)
+{
+    struct checker_step *step = &s->check.step[ev->seq % CHECKER_STEPS];
+    struct checker_step was = *step;
+    bool is_same_place =
+        was.seq == now->seq && was.epoch == now->epoch && hf_view_same(was.view, now->view);
+    *step = *now;
+    if (is_same_place) {
+        hf_nodes same = said_by(&was, now->said[n.ix]);
+        memcpy(step->said, was.said, sizeof step->said);
+        step->did = (hf_nodes)((was.decision == now->decision ? was.did : 0) | same);
+        step->holds = was.is_beyond && now->is_beyond ? same : 0;
+    }
+    learn_step(e, ev, out, step);
+}
+
 /* True: n is the one that makes it a majority. */
 static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
                          const struct hf_event *ev, const struct engine_out *out)
 {
     struct checker_step *step = &s->check.step[ev->seq % CHECKER_STEPS];
     struct hf_group_view group = engine_group(e);
-    uint64_t decision = decision_hash(out);
-    uint64_t digest = ev->seq % DIGEST_EVERY == 0 ? engine_digest(e) : 0;
+    struct checker_step now = {.seq = ev->seq,
+                               .epoch = group.epoch,
+                               .lineage = group.lineage,
+                               .view = group.view,
+                               .decision = decision_hash(out),
+                               .digest = ev->seq % DIGEST_EVERY == 0 ? engine_digest(e) : 0,
+                               .is_beyond = has_left(s, n, group.view)};
+    now.said[n.ix] = now.decision ^ now.digest;
     bool is_same_place =
         step->seq == ev->seq && step->epoch == group.epoch && hf_view_same(step->view, group.view);
+    bool differs = step->decision != now.decision || step->digest != now.digest;
     /* Beyond a hole at the end of a ring everybody has his own messages only: they say nothing of
      * who did this step within the view (seeds 60165, 120143). */
-    bool is_beyond = has_left(s, n, group.view);
-    bool is_anew = step->is_beyond && is_beyond && !sim_is_majority(s, step->did) &&
-                   (step->decision != decision || step->digest != digest);
+    bool is_anew = step->is_beyond && now.is_beyond && !sim_is_majority(s, step->did) && differs;
     if (!is_same_place || step->holds == 0 || is_anew) {
         /* A step of an abandoned history; but the newest lineage is nobody's past, whatever epochs
          * a node has that was away when it began (seed 55147). */
         bool is_newest = group.lineage == s->check.lineage && step->lineage != group.lineage;
         if (step->seq == ev->seq && step->epoch > group.epoch && step->holds != 0 && !is_newest)
             return false;
-        hf_nodes did = is_same_place && step->decision == decision ? step->did : 0;
-        *step = (struct checker_step){.seq = ev->seq,
-                                      .epoch = group.epoch,
-                                      .lineage = group.lineage,
-                                      .view = group.view,
-                                      .decision = decision,
-                                      .digest = digest,
-                                      .did = did,
-                                      .is_beyond = is_beyond};
-        if (ev->type == HF_EV_ORDER && out->applied) {
-            step->is_order = true;
-            step->order = (uint8_t)ev->u.order.type;
-            step->wants_run = ev->u.order.wants_run;
-            step->node = ev->u.order.node;
-            step->uid = ev->u.order.type == HF_ORDER_VM_ADD ? uid_of(e, ev->u.order.def.name)
-                                                            : ev->u.order.uid;
-        }
+        begin_step(s, n, e, ev, out, &now);
+        differs = false;
     }
     bool was_majority = sim_is_majority(s, step->did);
-    bool differs = step->decision != decision || step->digest != digest;
-    if (differs && is_beyond)
+    if (differs && now.is_beyond)
         return false;
     step->did |= hf_bit(n);
     step->holds |= hf_bit(n);
+    step->said[n.ix] = now.said[n.ix];
     if (differs && ev->type == HF_EV_MEMBERS)
         checker_forgets(s, ev); /* its epoch may have been promised before, and forgotten */
-    if (step->decision != decision)
+    if (step->decision != now.decision)
         sim_fail(s, "S4: node %u decides differently at epoch %llu seq %llu", n.ix,
                  (unsigned long long)group.epoch, (unsigned long long)ev->seq);
-    else if (step->digest != digest)
+    else if (step->digest != now.digest)
         sim_fail(s, "S4: node %u has another state at epoch %llu seq %llu", n.ix,
                  (unsigned long long)group.epoch, (unsigned long long)ev->seq);
     return !was_majority && sim_is_majority(s, step->did);
@@ -523,6 +557,16 @@ static void learn_taken_over(struct sim *s, const struct engine *e)
     }
 }
 
+/* A daemon that was stopped reads the end of a view that the others have long left: what it decides
+ * there nobody performs, and it cannot know what is so now (seed 42890). */
+static bool is_over(const struct sim *s, const struct hf_event *ev,
+                    const struct hf_group_view *group)
+{
+    const struct checker_step *step = &s->check.step[ev->seq % CHECKER_STEPS];
+    return (step->seq == ev->seq && step->epoch > group->epoch) ||
+           (group->lineage == s->check.lineage && group->epoch < s->check.epoch);
+}
+
 void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const struct hf_event *ev,
                      const struct engine_out *out)
 {
@@ -545,12 +589,15 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
         checker_forgets(s, ev);
     if (ev->type == HF_EV_MEMBERS && is_first && ev->u.members.lineage != 0)
         s->check.lineage = group.lineage;
+    if (ev->type == HF_EV_MEMBERS && is_first && !has_left(s, n, group.view))
+        s->check.epoch = group.epoch;
     bool is_agreed = compare_step(s, n, e, ev, out);
+    bool is_past = is_over(s, ev, &group);
     for (uint32_t i = 0; i < out->changes_count; i++) {
         check_change(s, n, &out->changes[i]);
         if (is_first)
             checker_node_change(s, e, ev, &out->changes[i]);
-        if (is_first)
+        if (is_first && !is_past)
             checker_vm_change(s, e, &out->changes[i]);
     }
     if (ev->type == HF_EV_MEMBERS && is_first)

@@ -19,12 +19,13 @@ enum {
 struct checker_step {
     uint64_t seq, epoch, lineage;
     struct hf_view view;
-    uint64_t decision, digest; /* hashes; digest 0 = not taken */
-    hf_nodes did;              /* who has ever applied it */
-    hf_nodes holds;            /* whose present state stems from it */
-    bool is_beyond;            /* recorded by a node whose view was over: perhaps by nobody else */
-    bool is_order;             /* an operator's, taken; the checker learns it when a majority has */
-    bool is_learned;           /* it has */
+    uint64_t decision, digest;   /* hashes; digest 0 = not taken */
+    hf_nodes did;                /* who has ever applied it */
+    hf_nodes holds;              /* whose present state stems from it */
+    uint64_t said[HF_NODES_MAX]; /* what each of them decided and has; 0 = is not known */
+    bool is_beyond;  /* recorded by a node whose view was over: perhaps by nobody else */
+    bool is_order;   /* an operator's, taken; the checker learns it when a majority has */
+    bool is_learned; /* it has */
     bool wants_run;
     uint8_t order;
     hf_node node;
@@ -77,6 +78,7 @@ struct checker_fence {
 struct checker {
     struct checker_step *step; /* by seq % CHECKER_STEPS */
     uint64_t lineage;          /* the newest */
+    uint64_t epoch;            /* of the newest view that began */
     struct checker_vm vm[SIM_VMS_MAX];
     struct checker_fence fence[HF_NODES_MAX];
     uint8_t node_state[HF_NODES_MAX][HF_NODES_MAX]; /* [replica][node] last known */

@@ -151,8 +151,10 @@ void checker_vm_change(struct sim *s, const struct engine *e, const struct hf_ch
     struct checker_vm *v = &s->check.vm[c->uid];
     if (c->why == HF_WHY_LEGS_MOVE || c->why == HF_WHY_OPERATOR_MOVE || c->why == HF_WHY_DRAIN_MOVE)
         v->has_target = true;
-    if (c->why == HF_WHY_LEGS_MOVE)
+    if (c->why == HF_WHY_LEGS_MOVE) {
         check_move(s, c->uid, vm.def, c->node);
+        v->crashes++; /* a move that was due counts like a failure there (seed 20759) */
+    }
     if (c->why == HF_WHY_PLACED || c->why == HF_WHY_PLACED_DEGRADED)
         check_placed(s, e, &vm, c->node);
     if (c->now == HF_VM_STARTING)
