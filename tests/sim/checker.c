@@ -259,7 +259,7 @@ static bool has_left(const struct sim *s, hf_node n, struct hf_view view)
 static hf_nodes said_by(const struct checker_step *step, uint64_t said)
 {
     hf_nodes nodes = 0;
-    for (unsigned i = 0; i < HF_NODES_MAX; i++)
+    for (unsigned i = 0; said != 0 && i < HF_NODES_MAX; i++)
         if (step->said[i] == said)
             nodes |= hf_bit(sim_node_at(i));
     return nodes;
@@ -280,7 +280,8 @@ static void learn_step(const struct engine *e, const struct hf_event *ev,
 
 /* The record of this place begins anew with what n did. Beyond a hole at the end of a ring there
  * may be as many branches as nodes, and their members do them in turns: who had done this one is
- * not forgotten over another (seed 21667). */
+ * not forgotten over another (seed 21667), nor is one of them alone the step's because it was done
+ * before its node was cut off (seed 55291). */
 static void begin_step(struct sim *s, hf_node n, const struct engine *e, const struct hf_event *ev,
                        const struct engine_out *out, const struct checker_step *now)
 {
@@ -293,9 +294,20 @@ static void begin_step(struct sim *s, hf_node n, const struct engine *e, const s
         hf_nodes same = said_by(&was, now->said[n.ix]);
         memcpy(step->said, was.said, sizeof step->said);
         step->did = (hf_nodes)((was.decision == now->decision ? was.did : 0) | same);
-        step->holds = was.is_beyond && now->is_beyond ? same : 0;
+        step->holds = same;
+        if (said_by(&was, was.within) != 0)
+            step->within = was.within;
     }
     learn_step(e, ev, out, step);
+}
+
+/* Another branch than the recorded one? Within the view there is one only. */
+static bool is_branch(struct sim *s, hf_node n, const struct checker_step *step,
+                      const struct checker_step *now)
+{
+    bool differs_within =
+        !now->is_beyond && said_by(step, step->within) != 0 && step->within != now->said[n.ix];
+    return (step->is_beyond || now->is_beyond) && !differs_within && !sim_is_majority(s, step->did);
 }
 
 /* True: n is the one that makes it a majority. */
@@ -312,12 +324,13 @@ static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
                                .digest = ev->seq % DIGEST_EVERY == 0 ? engine_digest(e) : 0,
                                .is_beyond = has_left(s, n, group.view)};
     now.said[n.ix] = now.decision ^ now.digest;
+    now.within = now.is_beyond ? 0 : now.said[n.ix];
     bool is_same_place =
         step->seq == ev->seq && step->epoch == group.epoch && hf_view_same(step->view, group.view);
     bool differs = step->decision != now.decision || step->digest != now.digest;
     /* Beyond a hole at the end of a ring everybody has his own messages only: they say nothing of
      * who did this step within the view (seeds 60165, 120143). */
-    bool is_anew = step->is_beyond && now.is_beyond && !sim_is_majority(s, step->did) && differs;
+    bool is_anew = differs && is_branch(s, n, step, &now);
     if (!is_same_place || step->holds == 0 || is_anew) {
         /* A step of an abandoned history; but the newest lineage is nobody's past, whatever epochs
          * a node has that was away when it began (seed 55147). */
@@ -333,6 +346,8 @@ static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
     step->did |= hf_bit(n);
     step->holds |= hf_bit(n);
     step->said[n.ix] = now.said[n.ix];
+    if (!now.is_beyond)
+        step->within = now.within;
     if (differs && ev->type == HF_EV_MEMBERS)
         checker_forgets(s, ev); /* its epoch may have been promised before, and forgotten */
     if (step->decision != now.decision)

@@ -23,6 +23,7 @@ struct checker_step {
     hf_nodes did;                /* who has ever applied it */
     hf_nodes holds;              /* whose present state stems from it */
     uint64_t said[HF_NODES_MAX]; /* what each of them decided and has; 0 = is not known */
+    uint64_t within; /* of them, what was said by a node whose view was not over; 0 = nothing */
     bool is_beyond;  /* recorded by a node whose view was over: perhaps by nobody else */
     bool is_order;   /* an operator's, taken; the checker learns it when a majority has */
     bool is_learned; /* it has */
