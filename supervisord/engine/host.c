@@ -314,6 +314,7 @@ void host_members(struct step *s, const struct hf_event *ev)
         }
         vm_doubt_all(s);
     }
+    nic_view_began(s);
     s->needs_review = true;
 }
 

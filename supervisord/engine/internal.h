@@ -294,6 +294,7 @@ void leave_review(struct step *s);
 void nic_told(struct step *s, const struct hf_event *ev);
 void nic_legs_told(struct step *s, const struct hf_event *ev);
 void nic_forget(struct engine *e, uint8_t n); /* what it said of its NICs is of the past */
+void nic_view_began(struct step *s);          /* whoever waits to be moved waits anew */
 void nic_review(struct step *s);
 void nic_wait_over(struct step *s, struct vm *v);
 hf_legs nic_dead_on(const struct engine *e, const struct vm *v, uint8_t n); /* if it ran there */

@@ -263,6 +263,17 @@ void nic_review(struct step *s)
     }
 }
 
+/* The group may have stood still, and a wait have run out meanwhile: what is known of legs is as
+ * old as the last view. It begins anew, and everybody's word has its time to come first (seed
+ * 60918). */
+void nic_view_began(struct step *s)
+{
+    FOR_EACH_VM (s->e, v) {
+        timer_clear(&v->legs.timer);
+        v->legs.is_overdue = false;
+    }
+}
+
 void nic_wait_over(struct step *s, struct vm *v)
 {
     if (!is_to_move(s->e, v) || move(s, v))

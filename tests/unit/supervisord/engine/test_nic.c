@@ -326,6 +326,44 @@ START_TEST(without_a_place_it_runs_on_until_there_is_one)
 }
 END_TEST
 
+/* The group may have stood still since: what it knows of legs is as old as its last view. */
+START_TEST(a_new_view_hears_of_legs_before_it_moves_anybody)
+{
+    form(3);
+    all_up();
+    hf_vm_uid uid = running_on(legged("a"), 1);
+    pfs(1, HF_PF_DOWN, HF_PF_DOWN);
+    struct hf_token before = vm(uid)->legs.timer.token;
+    members(false);
+    ck_assert(waits(uid));
+    expired(1, before);
+    ck_assert_int_eq(t.out.why, HF_WHY_STALE_TOKEN);
+    ck_state(uid, HF_VM_RUNNING);
+    expired(1, vm(uid)->legs.timer.token);
+    ck_state(uid, HF_VM_STOPPING);
+}
+END_TEST
+
+START_TEST(nor_does_a_new_view_move_who_had_no_place)
+{
+    form(3);
+    all_up();
+    struct hf_vm_def def = legged("a");
+    def.allowed = 1u << 1 | 1u << 2;
+    hf_vm_uid uid = running_on(def, 1);
+    order(HF_ORDER_DRAIN, 2, 0);
+    pfs(1, HF_PF_DOWN, HF_PF_DOWN);
+    expired(0, vm(uid)->legs.timer.token);
+    ck_assert(vm(uid)->legs.is_overdue);
+    members(false);
+    ck_assert(waits(uid));
+    order(HF_ORDER_UNDRAIN, 2, 0);
+    ck_state(uid, HF_VM_RUNNING);
+    expired(0, vm(uid)->legs.timer.token);
+    ck_state(uid, HF_VM_STOPPING);
+}
+END_TEST
+
 START_TEST(any_leg_is_better_than_none)
 {
     form(3);
@@ -468,6 +506,8 @@ HF_TEST_MAIN("engine/nic", HF_CASE(what_a_pf_is_worth_is_noted_when_it_changes),
              HF_CASE(unknown_moves_nobody), HF_CASE(who_cannot_be_told_to_stop_it_keeps_it),
              HF_CASE(it_goes_round_no_more_often_than_it_may_be_restarted),
              HF_CASE(without_a_place_it_runs_on_until_there_is_one),
+             HF_CASE(a_new_view_hears_of_legs_before_it_moves_anybody),
+             HF_CASE(nor_does_a_new_view_move_who_had_no_place),
              HF_CASE(any_leg_is_better_than_none), HF_CASE(rule_4_not_where_a_pf_it_needs_is_dead),
              HF_CASE(a_vm_of_the_other_fabric_may_go_there),
              HF_CASE(rather_degraded_than_not_at_all),
