@@ -169,7 +169,7 @@ static enum hf_code read_bytes(int fd, uint8_t bytes[FLIPS_BYTES], size_t *len, 
 enum hf_code flips_read(int fd, struct flips *f, struct hf_err *err)
 {
     uint8_t bytes[FLIPS_BYTES];
-    size_t len;
+    size_t len = 0;
     enum hf_code code;
 
     code = read_bytes(fd, bytes, &len, err);
@@ -183,7 +183,7 @@ static enum hf_code write_copy(int fd, hf_fabric fabric, const struct flips_entr
                                struct hf_err *err)
 {
     uint8_t bytes[FLIPS_BYTES], copy[FLIPS_COPY_BYTES];
-    size_t len, at;
+    size_t len = 0, at;
     ssize_t done;
     enum hf_code code;
 
