@@ -64,12 +64,22 @@ static void check_move(struct sim *s, hf_vm_uid uid, const struct hf_vm_def *def
 
 /* ---- P4 ---- */
 
+/* While the group stands still nobody hears anything: what has become of PFs meanwhile is told a
+ * moment after its first step, and recovery does not wait for that (seed 9958). */
+static bool is_heard(const struct sim *s, hf_node n)
+{
+    const struct sim_options *o = &s->opt;
+    int64_t since = s->check.fence[n.ix].synced_since;
+    return since != 0 &&
+           s->now - since > SIM_MS(2LL * o->report_ms + 8LL * o->resend_ms + 30LL * o->token_ms);
+}
+
 static unsigned dead_on(const struct sim *s, hf_node n, const struct hf_vm_def *def)
 {
     unsigned count = 0;
     for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++)
         count += needs(def, f) && is_dead_for(s, n, f, lag(s));
-    return count;
+    return is_heard(s, n) ? count : 0;
 }
 
 static bool is_whole(const struct sim *s, hf_node n, const struct hf_vm_def *def)
@@ -77,7 +87,7 @@ static bool is_whole(const struct sim *s, hf_node n, const struct hf_vm_def *def
     for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++)
         if (needs(def, f) && !is_alive_for(s, n, f, lag(s)))
             return false;
-    return card_is_watched(s, n, lag(s));
+    return card_is_watched(s, n, lag(s)) && is_heard(s, n);
 }
 
 /* By every rule but the fourth; what the state says of members and memory is not in question here.
