@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "nicbond/vf_config.h"
+#include "supervisord/base/path.h"
 #include "supervisord/base/str.h"
 #include "supervisord/model/limits.h"
 
@@ -22,31 +23,17 @@ enum {
 
 /* ---- sysfs ---- */
 
-/* Last part of what a symbolic link points to. */
-static bool link_base(const char *path, char *out, size_t cap)
-{
-    char target[PATH_MAX];
-    ssize_t len = readlink(path, target, sizeof target - 1);
-    const char *base;
-
-    if (len <= 0)
-        return false;
-    target[len] = '\0';
-    base = strrchr(target, '/');
-    return hf_str_copy(out, cap, base != NULL ? base + 1 : target);
-}
-
 /* The VF's number in the PF at `pf`; false: it is none of its VFs. */
 static bool vf_number(const char *sys, const char *pf, const char *vf, uint16_t *out)
 {
     char path[PATH_MAX], found[HF_PCI_NAME_MAX + 1];
 
     (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/physfn", sys, vf);
-    if (!link_base(path, found, sizeof found) || strcmp(found, pf) != 0)
+    if (!hf_path_link_name(path, found, sizeof found) || strcmp(found, pf) != 0)
         return false;
     for (unsigned i = 0; i < VF_COUNT_MAX; i++) {
         (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/virtfn%u", sys, pf, i);
-        if (!link_base(path, found, sizeof found))
+        if (!hf_path_link_name(path, found, sizeof found))
             return false; /* virtfnN have no gaps */
         if (strcmp(found, vf) == 0) {
             *out = (uint16_t)i;
@@ -97,7 +84,7 @@ static bool is_virtio_leg(const char *sys, const struct legs_nic *nic, const cha
     if (nic->kind == HF_LEG_MACVTAP)
         return is_above(sys, nic->device, pf);
     (void)snprintf(path, sizeof path, "%s/class/net/%s/master", sys, nic->device);
-    return link_base(path, master, sizeof master) && is_above(sys, master, pf);
+    return hf_path_link_name(path, master, sizeof master) && is_above(sys, master, pf);
 }
 
 static bool is_leg(const char *sys, const struct legs_nic *nic, const struct legs_pf *pf,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "supervisord/base/path.h"
 #include "supervisord/base/str.h"
 
 /* A file of one line, without its newline. */
@@ -26,20 +27,6 @@ static bool read_line(const char *path, char *line, size_t cap)
     line[len] = '\0';
     line[strcspn(line, "\n")] = '\0';
     return true;
-}
-
-/* The last part of what a link points to. */
-static bool read_target(const char *path, char *name, size_t cap)
-{
-    char target[PATH_MAX];
-    ssize_t len = readlink(path, target, sizeof target - 1);
-    const char *slash;
-
-    if (len <= 0)
-        return false;
-    target[len] = '\0';
-    slash = strrchr(target, '/');
-    return hf_str_copy(name, cap, slash != NULL ? slash + 1 : target);
 }
 
 /* The PF's own interface: a folder below net/. With several the oldest one, by its number: it is
@@ -86,14 +73,14 @@ enum hf_code vf_scan_vfs(const char *sys, const char *pf, struct vf_pf *out, str
         return hf_err_set(err, HF_ENOENT, "%s: %s", path, strerror(errno));
     for (uint16_t n = 0; n < VF_COUNT_MAX; n++) {
         (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/virtfn%u", sys, pf, (unsigned)n);
-        if (!read_target(path, out->vf[n], sizeof out->vf[n]))
+        if (!hf_path_link_name(path, out->vf[n], sizeof out->vf[n]))
             break;
         if (!vf_pci_is_name(out->vf[n]))
             return hf_err_set(err, HF_EBAD, "%s points to %s, which is no PCI address", path,
                               out->vf[n]);
         out->count = (uint16_t)(n + 1);
         (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/driver", sys, out->vf[n]);
-        out->has_driver[n] = read_target(path, driver, sizeof driver);
+        out->has_driver[n] = hf_path_link_name(path, driver, sizeof driver);
     }
     return HF_OK;
 }

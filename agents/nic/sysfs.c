@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "supervisord/base/path.h"
 #include "supervisord/base/str.h"
 
 int sysfs_open(const char *path)
@@ -89,14 +90,6 @@ int64_t sysfs_fd_number(int fd)
 
 bool sysfs_link_name(const char *path, char *out, size_t cap)
 {
-    char target[PATH_MAX];
-    ssize_t n = readlink(path, target, sizeof target - 1);
-    const char *slash;
-
     out[0] = '\0';
-    if (n <= 0)
-        return false;
-    target[n] = '\0';
-    slash = strrchr(target, '/');
-    return hf_str_copy(out, cap, slash != NULL ? slash + 1 : target);
+    return hf_path_link_name(path, out, cap);
 }

@@ -4,6 +4,7 @@
 #include "supervisord/ctl/cmd_cards.h"
 
 #include "supervisord/base/clock.h"
+#include "supervisord/base/path.h"
 #include "supervisord/base/str.h"
 #include "supervisord/model/names.h"
 
@@ -77,21 +78,6 @@ static uint16_t read_count(const char *path)
     return read_text(path, text) && hf_str_to_u64(text, UINT16_MAX, &value) ? (uint16_t)value : 0;
 }
 
-/* Last part of a symbolic link; false, and "": there is none. */
-static bool link_target(char *out, size_t cap, const char *path)
-{
-    char target[PATH_MAX];
-    ssize_t len = readlink(path, target, sizeof target - 1);
-    const char *slash;
-
-    out[0] = '\0';
-    if (len <= 0)
-        return false;
-    target[len] = '\0';
-    slash = strrchr(target, '/');
-    return hf_str_copy(out, cap, slash != NULL ? slash + 1 : target);
-}
-
 /* ---- one card ---- */
 
 /* The interface of a PCI device: the only one, or the first. */
@@ -125,8 +111,8 @@ static void find_card(const char *sys, const char *nic, struct card_facts *card)
     }
     (void)hf_str_copy(card->name, sizeof card->name, nic);
     card->is_there = stat(path_of(path, "%s/class/net/%s", sys, nic), &st) == 0;
-    (void)link_target(card->pci, sizeof card->pci,
-                      path_of(path, "%s/class/net/%s/device", sys, nic));
+    (void)hf_path_link_name(path_of(path, "%s/class/net/%s/device", sys, nic), card->pci,
+                            sizeof card->pci);
     /* A virtual device may have another kind of parent. */
     if (strchr(card->pci, ':') == NULL)
         card->pci[0] = '\0';
@@ -137,10 +123,10 @@ static void look_at_vfs(const char *sys, struct card_facts *card)
     for (unsigned vf = 0; vf < card->vfs && vf < CARDS_VFS_MAX; vf++) {
         char path[PATH_MAX], pci[HF_PCI_NAME_MAX + 1], driver[CARDS_TEXT_MAX + 1];
 
-        if (!link_target(pci, sizeof pci,
-                         path_of(path, "%s/bus/pci/devices/%s/virtfn%u", sys, card->pci, vf)) ||
-            link_target(driver, sizeof driver,
-                        path_of(path, "%s/bus/pci/devices/%s/driver", sys, pci)))
+        if (!hf_path_link_name(path_of(path, "%s/bus/pci/devices/%s/virtfn%u", sys, card->pci, vf),
+                               pci, sizeof pci) ||
+            hf_path_link_name(path_of(path, "%s/bus/pci/devices/%s/driver", sys, pci), driver,
+                              sizeof driver))
             continue;
         if (card->vfs_without_driver++ == 0)
             (void)hf_str_copy(card->without_driver, sizeof card->without_driver, pci);
@@ -152,8 +138,8 @@ static void look_at_pci(const char *sys, struct card_facts *card)
     char path[PATH_MAX];
     uint8_t *vpd = malloc(CARDS_VPD_MAX);
 
-    (void)link_target(card->driver, sizeof card->driver,
-                      path_of(path, "%s/bus/pci/devices/%s/driver", sys, card->pci));
+    (void)hf_path_link_name(path_of(path, "%s/bus/pci/devices/%s/driver", sys, card->pci),
+                            card->driver, sizeof card->driver);
     card->vfs_max =
         read_count(path_of(path, "%s/bus/pci/devices/%s/sriov_totalvfs", sys, card->pci));
     card->vfs = read_count(path_of(path, "%s/bus/pci/devices/%s/sriov_numvfs", sys, card->pci));

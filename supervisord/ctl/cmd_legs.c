@@ -4,6 +4,7 @@
  * sysfs is asked, and nothing there that waits for a driver. */
 #include "supervisord/ctl/cmd.h"
 
+#include "supervisord/base/path.h"
 #include "supervisord/base/str.h"
 
 #include <dirent.h>
@@ -25,20 +26,6 @@ struct link_name {
 };
 
 /* ---- sysfs ---- */
-
-/* Last part of a symbolic link; false: there is none. */
-static bool link_target(char *out, size_t cap, const char *path)
-{
-    char target[PATH_MAX];
-    ssize_t len = readlink(path, target, sizeof target - 1);
-    const char *slash;
-
-    if (len <= 0)
-        return false;
-    target[len] = '\0';
-    slash = strrchr(target, '/');
-    return hf_str_copy(out, cap, slash != NULL ? slash + 1 : target);
-}
 
 __attribute__((format(printf, 2, 3))) static const char *path_of(char out[PATH_MAX],
                                                                  const char *format, ...)
@@ -65,7 +52,8 @@ static bool pci_of(const char *sys, const char *nic, char out[HF_IFNAME_MAX + 1]
 
     if (strchr(nic, ':') != NULL)
         return hf_str_copy(out, HF_IFNAME_MAX + 1, nic);
-    return link_target(out, HF_IFNAME_MAX + 1, path_of(path, "%s/class/net/%s/device", sys, nic));
+    return hf_path_link_name(path_of(path, "%s/class/net/%s/device", sys, nic), out,
+                             HF_IFNAME_MAX + 1);
 }
 
 /* ---- what is below ---- */
@@ -97,9 +85,10 @@ static void match_link(struct search *s, const char *name)
 {
     char path[PATH_MAX], pci[HF_IFNAME_MAX + 1] = "";
 
-    (void)link_target(pci, sizeof pci, path_of(path, "%s/class/net/%s/device", s->sys, name));
+    (void)hf_path_link_name(path_of(path, "%s/class/net/%s/device", s->sys, name), pci, sizeof pci);
     match(s, name, pci);
-    if (link_target(pci, sizeof pci, path_of(path, "%s/class/net/%s/device/physfn", s->sys, name)))
+    if (hf_path_link_name(path_of(path, "%s/class/net/%s/device/physfn", s->sys, name), pci,
+                          sizeof pci))
         match(s, "", pci);
 }
 
@@ -153,8 +142,8 @@ static bool search_nic(struct search *s, const struct cmd_nic *nic)
         search_link(s, nic->source);
         return s->found != 0 || is_there(path_of(path, "%s/class/net/%s", s->sys, nic->source));
     }
-    if (link_target(pf, sizeof pf,
-                    path_of(path, "%s/bus/pci/devices/%s/physfn", s->sys, nic->source)))
+    if (hf_path_link_name(path_of(path, "%s/bus/pci/devices/%s/physfn", s->sys, nic->source), pf,
+                          sizeof pf))
         match(s, "", pf);
     return s->found != 0 || is_there(path_of(path, "%s/bus/pci/devices/%s", s->sys, nic->source));
 }
