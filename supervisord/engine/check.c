@@ -58,7 +58,7 @@ static const char *beside_fault(const struct node *n)
 {
     RULE(n->in_maintenance == (n->maintenance.purpose == FOR_MAINTENANCE),
          "I8 maintenance without an end");
-    RULE(!n->is_leaving || n->has_left || n->in_maintenance, "I8 a leave without an end");
+    RULE(!n->is_leaving || n->in_maintenance, "I8 a leave without an end");
     RULE(is_for(&n->safe, FOR_SAFE_TIME) && is_for(&n->hold, FOR_HOLD) &&
              is_for(&n->flap, FOR_FLAP) && is_for(&n->settle, FOR_SETTLE),
          "I7 a node's side timer is for something else");
