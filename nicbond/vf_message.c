@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "supervisord/base/assert.h"
+#include "supervisord/base/nlattr.h"
 
 _Static_assert((int)VF_LINK_AUTO == (int)IFLA_VF_LINK_STATE_AUTO &&
                    (int)VF_LINK_ENABLE == (int)IFLA_VF_LINK_STATE_ENABLE &&
@@ -161,142 +162,127 @@ struct span {
     size_t len;
 };
 
-/* The next attribute of `rest`, which moves past it. False at the end, or where the lengths do not
- * fit: what came before still stands, as in the kernel's own walk. */
-static bool next_attr(struct span *rest, uint16_t *type, struct span *value)
-{
-    struct rtattr attr;
-    size_t whole;
-
-    if (rest->len < sizeof attr)
-        return false;
-    memcpy(&attr, rest->at, sizeof attr);
-    if (attr.rta_len < RTA_LENGTH(0) || attr.rta_len > rest->len)
-        return false;
-    *type = (uint16_t)(attr.rta_type & ~(NLA_F_NESTED | NLA_F_NET_BYTEORDER));
-    *value = (struct span){rest->at + RTA_LENGTH(0), attr.rta_len - RTA_LENGTH(0)};
-    whole = RTA_ALIGN((size_t)attr.rta_len);
-    if (whole > rest->len)
-        whole = rest->len;
-    *rest = (struct span){rest->at + whole, rest->len - whole};
-    return true;
-}
-
-/* All these structs begin with the VF's number. Newer kernels may make them longer. */
-static bool take(struct span value, void *out, size_t len)
-{
-    if (value.len < len)
-        return false;
-    memcpy(out, value.at, len);
-    return true;
-}
-
 static enum vf_setting setting_of(uint32_t told)
 {
     /* UINT32_MAX is the kernel's -1: the driver does not tell. */
     return told == 0 ? VF_OFF : told == 1 ? VF_ON : VF_SETTING_UNKNOWN;
 }
 
-static void read_vlan(struct span value, struct vf_told *vf)
+/* All these structs begin with the VF's number. */
+static void read_vlan(const struct hf_nlattr *attr, struct vf_told *vf)
 {
     struct ifla_vf_vlan vlan;
 
-    if (!take(value, &vlan, sizeof vlan) || vlan.vlan > VF_VLAN_MAX || vlan.qos > VF_QOS_MAX)
+    if (!hf_nlattr_get(attr, &vlan, sizeof vlan) || vlan.vlan > VF_VLAN_MAX ||
+        vlan.qos > VF_QOS_MAX)
         return;
     vf->config.vlan = (uint16_t)vlan.vlan;
     vf->config.qos = (uint8_t)vlan.qos;
     vf->has_vlan = true;
 }
 
-static void read_vlan_list(struct span rest, struct vf_told *vf)
+/* This and the next ones return false when a length lies. */
+static bool read_vlan_list(struct hf_nlattrs attrs, struct vf_told *vf)
 {
     struct ifla_vf_vlan_info vlan;
-    struct span value;
-    uint16_t type;
+    struct hf_nlattr attr;
 
-    while (next_attr(&rest, &type, &value)) {
-        if (type != IFLA_VF_VLAN_INFO || !take(value, &vlan, sizeof vlan))
+    while (hf_nlattrs_next(&attrs, &attr)) {
+        if (attr.type != IFLA_VF_VLAN_INFO || !hf_nlattr_get(&attr, &vlan, sizeof vlan))
             continue;
         if (vlan.vlan != 0 && memcmp(&vlan.vlan_proto, ethertype_qinq, sizeof ethertype_qinq) == 0)
             vf->is_qinq = true;
     }
+    return !attrs.bad;
 }
 
 /* One VF's block. *number = VF_COUNT_MAX: it does not say whose it is. */
-static void read_vf(struct span rest, struct vf_told *vf, uint32_t *number)
+static bool read_vf(struct hf_nlattrs attrs, struct vf_told *vf, uint32_t *number)
 {
     struct ifla_vf_spoofchk spoofchk;
     struct ifla_vf_link_state link;
     struct ifla_vf_trust trust;
     struct ifla_vf_mac mac;
-    struct span value;
-    uint16_t type;
+    struct hf_nlattr attr;
+    bool is_sound = true;
 
     *vf = (struct vf_told){.config = {.spoofchk = VF_SETTING_UNKNOWN,
                                       .trust = VF_SETTING_UNKNOWN,
                                       .link = VF_LINK_UNKNOWN}};
     *number = VF_COUNT_MAX;
-    while (next_attr(&rest, &type, &value)) {
-        if (type == IFLA_VF_MAC && take(value, &mac, sizeof mac)) {
+    while (hf_nlattrs_next(&attrs, &attr)) {
+        if (attr.type == IFLA_VF_MAC && hf_nlattr_get(&attr, &mac, sizeof mac)) {
             *number = mac.vf;
             memcpy(vf->config.mac, mac.mac, VF_MAC_BYTES);
             vf->has_mac = (mac.mac[0] & 1u) == 0;
-        } else if (type == IFLA_VF_VLAN) {
-            read_vlan(value, vf);
-        } else if (type == IFLA_VF_VLAN_LIST) {
-            read_vlan_list(value, vf);
-        } else if (type == IFLA_VF_SPOOFCHK && take(value, &spoofchk, sizeof spoofchk)) {
+        } else if (attr.type == IFLA_VF_VLAN) {
+            read_vlan(&attr, vf);
+        } else if (attr.type == IFLA_VF_VLAN_LIST) {
+            is_sound &= read_vlan_list(hf_nlattrs_in(&attr), vf);
+        } else if (attr.type == IFLA_VF_SPOOFCHK &&
+                   hf_nlattr_get(&attr, &spoofchk, sizeof spoofchk)) {
             vf->config.spoofchk = setting_of(spoofchk.setting);
-        } else if (type == IFLA_VF_TRUST && take(value, &trust, sizeof trust)) {
+        } else if (attr.type == IFLA_VF_TRUST && hf_nlattr_get(&attr, &trust, sizeof trust)) {
             vf->config.trust = setting_of(trust.setting);
-        } else if (type == IFLA_VF_LINK_STATE && take(value, &link, sizeof link) &&
+        } else if (attr.type == IFLA_VF_LINK_STATE && hf_nlattr_get(&attr, &link, sizeof link) &&
                    link.link_state < VF_LINK_UNKNOWN) {
             vf->config.link = (enum vf_link)link.link_state;
         }
     }
     vf->is_told = vf->has_mac && vf->has_vlan;
+    return is_sound && !attrs.bad;
 }
 
-static void read_vfs(struct span rest, struct vf_list *list)
+static bool read_vfs(struct hf_nlattrs attrs, struct vf_list *list)
 {
+    struct hf_nlattr attr;
     struct vf_told vf;
-    struct span value;
     uint32_t number;
-    uint16_t type;
 
-    while (next_attr(&rest, &type, &value)) {
-        if (type != IFLA_VF_INFO)
+    while (hf_nlattrs_next(&attrs, &attr)) {
+        if (attr.type != IFLA_VF_INFO)
             continue;
-        read_vf(value, &vf, &number);
+        if (!read_vf(hf_nlattrs_in(&attr), &vf, &number))
+            return false;
         if (number >= VF_COUNT_MAX || !vf.is_told || list->vf[number].is_told)
             continue;
         list->vf[number] = vf;
         list->told++;
     }
+    return !attrs.bad;
+}
+
+static bool read_attrs(struct hf_nlattrs attrs, struct vf_list *list)
+{
+    struct hf_nlattr attr;
+    uint32_t count;
+
+    while (hf_nlattrs_next(&attrs, &attr)) {
+        if (attr.type == IFLA_NUM_VF && hf_nlattr_get(&attr, &count, sizeof count))
+            list->count = (uint16_t)(count < VF_COUNT_MAX ? count : VF_COUNT_MAX);
+        else if (attr.type == IFLA_VFINFO_LIST && !read_vfs(hf_nlattrs_in(&attr), list))
+            return false;
+    }
+    return !attrs.bad;
 }
 
 static enum hf_code read_link(struct span body, int32_t ifindex, struct vf_list *list,
                               enum vf_reply *reply, struct hf_err *err)
 {
+    const size_t head_len = NLMSG_ALIGN(sizeof(struct ifinfomsg));
     struct ifinfomsg info;
-    struct span value;
-    uint32_t count;
-    uint16_t type;
 
-    if (body.len < NLMSG_ALIGN(sizeof info))
+    if (body.len < head_len)
         return hf_err_set(err, HF_EBAD, "netlink: a link of %zu bytes", body.len);
     memcpy(&info, body.at, sizeof info);
     if (info.ifi_index != ifindex)
         return HF_OK; /* not the one we asked for */
     memset(list, 0, sizeof *list);
-    list->is_pf_up = (info.ifi_flags & IFF_UP) != 0;
-    body = (struct span){body.at + NLMSG_ALIGN(sizeof info), body.len - NLMSG_ALIGN(sizeof info)};
-    while (next_attr(&body, &type, &value)) {
-        if (type == IFLA_NUM_VF && take(value, &count, sizeof count))
-            list->count = (uint16_t)(count < VF_COUNT_MAX ? count : VF_COUNT_MAX);
-        else if (type == IFLA_VFINFO_LIST)
-            read_vfs(value, list);
+    if (!read_attrs(hf_nlattrs_on(body.at + head_len, body.len - head_len), list)) {
+        memset(list, 0, sizeof *list);
+        return hf_err_set(err, HF_EBAD, "netlink: a link with a length that lies");
     }
+    list->is_pf_up = (info.ifi_flags & IFF_UP) != 0;
     *reply = VF_REPLY_LIST;
     return HF_OK;
 }
@@ -306,8 +292,9 @@ static enum hf_code read_error(struct span body, enum vf_reply *reply, int *erro
 {
     int32_t code;
 
-    if (!take(body, &code, sizeof code))
+    if (body.len < sizeof code)
         return hf_err_set(err, HF_EBAD, "netlink: an error of %zu bytes", body.len);
+    memcpy(&code, body.at, sizeof code);
     if (code > 0 || code < -4095) /* MAX_ERRNO, linux/err.h */
         return hf_err_set(err, HF_EBAD, "netlink: error %d is none", (int)code);
     *error = -code;

@@ -50,7 +50,8 @@ size_t vf_message_link(uint8_t *buf, uint32_t seq, int32_t ifindex, const uint16
 size_t vf_message_admin(uint8_t *buf, uint32_t seq, int32_t ifindex, bool is_up);
 
 /* One datagram of answers to `seq`. The last of what it holds decides: VF_REPLY_DONE sets *error
- * (0, or an errno), VF_REPLY_LIST fills the list. HF_EBAD: it is not netlink's. */
+ * (0, or an errno), VF_REPLY_LIST fills the list. HF_EBAD: it is not netlink's, or one of
+ * its lengths lies; the list, if it was touched, is empty. */
 enum hf_code vf_message_parse(const uint8_t *bytes, size_t len, uint32_t seq, int32_t ifindex,
                               enum vf_reply *reply, int *error, struct vf_list *list,
                               struct hf_err *err);

@@ -6,6 +6,8 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
+#include "supervisord/base/nlattr.h"
+
 _Static_assert(BOND_LINK_UP == (int)HF_GUEST_LINK_UP, "linux/if_bonding.h");
 _Static_assert(BOND_LINK_FAIL == (int)HF_GUEST_LINK_FAIL, "linux/if_bonding.h");
 _Static_assert(BOND_LINK_DOWN == (int)HF_GUEST_LINK_DOWN, "linux/if_bonding.h");
@@ -14,92 +16,32 @@ _Static_assert(IFNAMSIZ == HF_IFNAME_MAX + 1, "linux/if.h");
 
 /* ---- attributes ---- */
 
-struct attrs {
-    const uint8_t *at;
-    size_t left;
-    bool bad;
-};
-
-struct attr {
-    uint16_t type;
-    const uint8_t *value;
-    size_t len;
-};
-
-static size_t align4(size_t len)
+static bool get_u8(const struct hf_nlattr *attr, uint8_t *out)
 {
-    return (len + 3) & ~(size_t)3;
+    return hf_nlattr_get(attr, out, sizeof *out);
 }
 
-/* The next one. Fewer bytes than a header at the end are padding; a length that lies is bad. */
-static bool next_attr(struct attrs *attrs, struct attr *attr)
+static bool get_u32(const struct hf_nlattr *attr, uint32_t *out)
 {
-    struct nlattr head;
-    size_t step;
-
-    if (attrs->bad || attrs->left < sizeof head)
-        return false;
-    memcpy(&head, attrs->at, sizeof head);
-    if (head.nla_len < sizeof head || head.nla_len > attrs->left) {
-        attrs->bad = true;
-        return false;
-    }
-    attr->type = head.nla_type & (uint16_t)NLA_TYPE_MASK;
-    attr->value = attrs->at + sizeof head;
-    attr->len = head.nla_len - sizeof head;
-    step = align4(head.nla_len);
-    if (step > attrs->left)
-        step = attrs->left;
-    attrs->at += step;
-    attrs->left -= step;
-    return true;
-}
-
-static struct attrs inside(const struct attr *attr)
-{
-    return (struct attrs){.at = attr->value, .left = attr->len};
-}
-
-static bool get_u8(const struct attr *attr, uint8_t *out)
-{
-    if (attr->len < sizeof *out)
-        return false;
-    *out = attr->value[0];
-    return true;
-}
-
-static bool get_u32(const struct attr *attr, uint32_t *out)
-{
-    if (attr->len < sizeof *out)
-        return false;
-    memcpy(out, attr->value, sizeof *out);
-    return true;
+    return hf_nlattr_get(attr, out, sizeof *out);
 }
 
 /* Other hardware addresses (InfiniBand has 20 bytes) name no leg of ours. */
-static void get_mac(const struct attr *attr, hf_mac *out)
+static void get_mac(const struct hf_nlattr *attr, hf_mac *out)
 {
     if (attr->len == sizeof out->byte)
         memcpy(out->byte, attr->value, sizeof out->byte);
 }
 
-/* The kernel's texts end in a NUL, which may be missing when somebody cut them. */
-static bool get_text(const struct attr *attr, char *out, size_t cap)
+static bool get_text(const struct hf_nlattr *attr, char *out, size_t cap)
 {
-    size_t len = strnlen((const char *)attr->value, attr->len);
+    size_t len = hf_nlattr_text_len(attr);
 
     if (len >= cap)
         return false;
     memcpy(out, attr->value, len);
     out[len] = '\0';
     return true;
-}
-
-static bool is_text(const struct attr *attr, const char *text)
-{
-    char found[16];
-
-    return get_text(attr, found, sizeof found) && strcmp(found, text) == 0;
 }
 
 /* ---- one link ---- */
@@ -112,12 +54,12 @@ struct found {
     uint8_t event;
 };
 
-static bool read_bond(struct attrs attrs, struct bond_link *link)
+static bool read_bond(struct hf_nlattrs attrs, struct bond_link *link)
 {
-    struct attr attr;
+    struct hf_nlattr attr;
     bool sound = true;
 
-    while (next_attr(&attrs, &attr)) {
+    while (hf_nlattrs_next(&attrs, &attr)) {
         if (attr.type == IFLA_BOND_MODE)
             sound &= get_u8(&attr, &link->mode);
         else if (attr.type == IFLA_BOND_ACTIVE_SLAVE)
@@ -134,13 +76,13 @@ static bool read_bond(struct attrs attrs, struct bond_link *link)
     return sound && !attrs.bad;
 }
 
-static bool read_slave(struct attrs attrs, struct found *found)
+static bool read_slave(struct hf_nlattrs attrs, struct found *found)
 {
     struct bond_link *link = &found->link;
-    struct attr attr;
+    struct hf_nlattr attr;
     bool sound = true;
 
-    while (next_attr(&attrs, &attr)) {
+    while (hf_nlattrs_next(&attrs, &attr)) {
         uint8_t value = 0;
 
         if (attr.type == IFLA_BOND_SLAVE_STATE) {
@@ -159,25 +101,25 @@ static bool read_slave(struct attrs attrs, struct found *found)
 }
 
 /* The kernel writes the kinds before their data. */
-static bool read_linkinfo(struct attrs attrs, struct found *found)
+static bool read_linkinfo(struct hf_nlattrs attrs, struct found *found)
 {
-    struct attr attr;
+    struct hf_nlattr attr;
     bool sound = true;
 
-    while (next_attr(&attrs, &attr)) {
+    while (hf_nlattrs_next(&attrs, &attr)) {
         if (attr.type == IFLA_INFO_KIND)
-            found->is_bond = is_text(&attr, "bond");
+            found->is_bond = hf_nlattr_is_text(&attr, "bond");
         else if (attr.type == IFLA_INFO_SLAVE_KIND)
-            found->is_slave = is_text(&attr, "bond");
+            found->is_slave = hf_nlattr_is_text(&attr, "bond");
         else if (attr.type == IFLA_INFO_DATA && found->is_bond)
-            sound &= read_bond(inside(&attr), &found->link);
+            sound &= read_bond(hf_nlattrs_in(&attr), &found->link);
         else if (attr.type == IFLA_INFO_SLAVE_DATA && found->is_slave)
-            sound &= read_slave(inside(&attr), found);
+            sound &= read_slave(hf_nlattrs_in(&attr), found);
     }
     return sound && !attrs.bad;
 }
 
-static bool read_attr(const struct attr *attr, struct found *found)
+static bool read_attr(const struct hf_nlattr *attr, struct found *found)
 {
     struct bond_link *link = &found->link;
     uint32_t event = 0;
@@ -204,22 +146,22 @@ static bool read_attr(const struct attr *attr, struct found *found)
         found->event = event <= UINT8_MAX ? (uint8_t)event : 0;
         return true;
     case IFLA_LINKINFO:
-        return read_linkinfo(inside(attr), found);
+        return read_linkinfo(hf_nlattrs_in(attr), found);
     default: /* of some sixty, and every kernel has more */
         return true;
     }
 }
 
-static bool read_link(const struct ifinfomsg *info, struct attrs attrs, struct found *found)
+static bool read_link(const struct ifinfomsg *info, struct hf_nlattrs attrs, struct found *found)
 {
-    struct attr attr;
+    struct hf_nlattr attr;
 
     memset(found, 0, sizeof *found);
     found->link = (struct bond_link){.index = (uint32_t)info->ifi_index,
                                      .mode = HF_GUEST_NONE,
                                      .primary_reselect = HF_GUEST_NONE,
                                      .fail_over_mac = HF_GUEST_NONE};
-    while (next_attr(&attrs, &attr))
+    while (hf_nlattrs_next(&attrs, &attr))
         if (!read_attr(&attr, found))
             return false;
     if (attrs.bad || found->link.name[0] == '\0')
@@ -291,7 +233,7 @@ bool bond_learn(struct bond_table *table, const uint8_t *message, size_t len,
     struct nlmsghdr head;
     struct ifinfomsg info;
     struct found found;
-    struct attrs attrs;
+    struct hf_nlattrs attrs;
 
     memset(heard, 0, sizeof *heard);
     if (len < NLMSG_HDRLEN + sizeof info)
@@ -304,8 +246,7 @@ bool bond_learn(struct bond_table *table, const uint8_t *message, size_t len,
     /* A bridge tells about its ports in the same words; they are not whole. */
     if (info.ifi_family != AF_UNSPEC)
         return true;
-    attrs = (struct attrs){.at = message + NLMSG_HDRLEN + align4(sizeof info),
-                           .left = len - NLMSG_HDRLEN - align4(sizeof info)};
+    attrs = hf_nlattrs_on(message + NLMSG_HDRLEN + sizeof info, len - NLMSG_HDRLEN - sizeof info);
     if (!read_link(&info, attrs, &found))
         return false;
     heard->index = found.link.index;

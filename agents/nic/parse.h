@@ -29,7 +29,8 @@ struct nic_link {
     enum nic_fact takes_part_in_lacp; /* of a port of an 802.3ad bond only */
 };
 
-/* The next message of a netlink datagram, from *pos on, which is moved past it. */
+/* The next message of a netlink datagram, from *pos on, which is moved past it. One with a length
+ * that lies is BAD: nothing of it is to be believed. */
 enum parse_word parse_link(const uint8_t *bytes, size_t len, size_t *pos, struct nic_link *out);
 
 enum nic_action {

@@ -318,6 +318,25 @@ START_TEST(no_wrong_length_reads_past_the_end)
 }
 END_TEST
 
+START_TEST(a_rest_that_holds_no_attribute_is_refused)
+{
+    struct bond_table table, before;
+    struct link_words words = bond0(3);
+    struct link_bytes b;
+    struct bond_heard heard;
+    uint32_t said;
+
+    begin(&table, 2);
+    before = table;
+    link_write(&b, &words);
+    said = (uint32_t)b.len + 2;
+    memset(b.at + b.len, 0, 2);
+    memcpy(b.at, &said, sizeof said);
+    ck_assert(!bond_learn(&table, b.at, said, &heard));
+    ck_assert_mem_eq(&table, &before, sizeof table);
+}
+END_TEST
+
 START_TEST(a_name_too_long_is_no_name)
 {
     struct bond_table table;
@@ -361,5 +380,6 @@ HF_TEST_MAIN("agents/guest/bond", HF_CASE(a_bond_and_its_slaves_make_a_picture),
              HF_CASE(the_bond_is_the_wanted_one_or_the_first_active_backup),
              HF_CASE(more_than_fits_is_counted_and_harmless),
              HF_CASE(a_cut_message_changes_nothing),
-             HF_LOOP(no_wrong_length_reads_past_the_end, 0, 4), HF_CASE(a_name_too_long_is_no_name),
-             HF_CASE(other_messages_are_none))
+             HF_LOOP(no_wrong_length_reads_past_the_end, 0, 4),
+             HF_CASE(a_rest_that_holds_no_attribute_is_refused),
+             HF_CASE(a_name_too_long_is_no_name), HF_CASE(other_messages_are_none))

@@ -173,6 +173,27 @@ START_TEST(what_is_cut_is_bad)
 }
 END_TEST
 
+/* At any depth: of the link, of its info, of the port's data. */
+START_TEST(a_length_that_lies_is_bad)
+{
+    static const uint16_t types[] = {IFLA_CARRIER, IFLA_INFO_SLAVE_KIND,
+                                     IFLA_BOND_SLAVE_AD_PARTNER_OPER_PORT_STATE};
+    static const uint16_t lies[] = {0, 3, 200};
+    static const size_t at[] = {sizeof(struct nlmsghdr) + sizeof(struct ifinfomsg) + 16, 60, 84};
+    struct datagram d = {.len = 0};
+    struct nic_link link;
+    struct nlattr head;
+    size_t pos = 0;
+
+    bond_port(&d, 0x3f, 0x3f);
+    memcpy(&head, d.bytes + at[_i / 3], sizeof head);
+    ck_assert_uint_eq(head.nla_type, types[_i / 3]);
+    memcpy(d.bytes + at[_i / 3], &lies[_i % 3], sizeof lies[0]);
+    ck_assert_int_eq(parse_link(d.bytes, d.len, &pos, &link), PARSE_BAD);
+    ck_assert_uint_eq(pos, d.len);
+}
+END_TEST
+
 START_TEST(other_messages_are_passed_over)
 {
     struct datagram d = {.len = 0};
@@ -210,5 +231,5 @@ END_TEST
 HF_TEST_MAIN("agents/nic/parse_link", HF_CASE(a_link_is_told_with_its_counters),
              HF_CASE(two_messages_in_one_datagram),
              HF_LOOP(lacp_is_lost_with_any_of_its_bits, 0, 7), HF_CASE(what_is_cut_is_bad),
-             HF_CASE(other_messages_are_passed_over),
+             HF_LOOP(a_length_that_lies_is_bad, 0, 9), HF_CASE(other_messages_are_passed_over),
              HF_LOOP(a_name_that_is_none_is_not_taken, 0, 6))
