@@ -106,6 +106,19 @@ static bool number(const xmlNode *node, const char *name, uint32_t *out)
 
 /* ---- the fields of one NIC ---- */
 
+/* libvirt keeps aliases that begin with "ua-" as they were given. Other words than these are
+ * refused where a VM is added, and mean nothing here. */
+static enum legs_mark mark_of_nic(const xmlNode *node)
+{
+    const xmlNode *alias = child(node, "alias");
+
+    if (attribute_is(alias, "name", "ua-leg-a"))
+        return LEGS_IN_A;
+    if (attribute_is(alias, "name", "ua-leg-b"))
+        return LEGS_IN_B;
+    return attribute_is(alias, "name", "ua-leg-none") ? LEGS_NO_LEG : LEGS_UNMARKED;
+}
+
 /* "0x1f", at most max; libvirt writes all of an address so. */
 static bool hex(const xmlNode *node, const char *name, unsigned max, unsigned *out)
 {
@@ -231,6 +244,8 @@ static enum hf_code devices_of(const xmlNode *devices, struct legs_vm *vm, struc
         bool is_nic = (is_named(node, "interface") && interface_of(node, &nic)) ||
                       (is_named(node, "hostdev") && hostdev_of(node, &nic));
 
+        if (is_nic)
+            nic.mark = mark_of_nic(node);
         if (is_nic && vm->nics_count < LEGS_NICS_MAX)
             vm->nic[vm->nics_count++] = nic;
         else if (is_nic)

@@ -21,9 +21,13 @@ enum {
 
 #define LEGS_SYS "/sys"
 
+/* <alias name='ua-leg-a'/>: its owner says which leg it is. */
+enum legs_mark { LEGS_UNMARKED = 0, LEGS_IN_A, LEGS_IN_B, LEGS_NO_LEG };
+
 /* A NIC of a VM as its XML has it. */
 struct legs_nic {
     enum hf_leg_kind kind;
+    enum legs_mark mark;
     hf_mac mac;                     /* zeros: a plain <hostdev>, which has none in the XML */
     char pci[HF_PCI_NAME_MAX + 1];  /* VF: its address on this host */
     char device[HF_IFNAME_MAX + 1]; /* virtio: its tap or macvtap on this host */
@@ -65,7 +69,9 @@ enum hf_code legs_parse(const char *name, const char *xml, size_t len, struct le
                         struct hf_err *err);
 
 /* Which of its NICs is the leg in which fabric: a VF whose PF it is, a tap or macvtap above it. The
- * first one found is the leg. */
+ * first one found is the leg. A NIC that is marked goes before those that are not, is never the leg
+ * of another fabric, and need not be above the PF (the bridge may be one that sysfs does not tell
+ * of); but a VF is ordered by its number in the PF, so a VF of another PF is no leg. */
 void legs_resolve(const char *sys, const struct legs_vm *vm,
                   const struct legs_pf pf[HF_FABRICS_MAX], struct legs_leg leg[HF_FABRICS_MAX]);
 

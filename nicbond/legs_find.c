@@ -93,25 +93,37 @@ static bool is_leg(const char *sys, const struct legs_nic *nic, const struct leg
     *vf = 0;
     if (nic->kind == HF_LEG_VF)
         return pf->pci[0] != '\0' && vf_number(sys, pf->pci, nic->pci, vf);
-    return pf->name[0] != '\0' && is_virtio_leg(sys, nic, pf->name);
+    return pf->name[0] != '\0' && (nic->mark != LEGS_UNMARKED || is_virtio_leg(sys, nic, pf->name));
+}
+
+/* The first NIC with this mark that is a leg. */
+static bool find_leg(const char *sys, const struct legs_vm *vm, enum legs_mark mark,
+                     const struct legs_pf *pf, struct legs_leg *leg)
+{
+    for (unsigned i = 0; i < vm->nics_count; i++) {
+        const struct legs_nic *nic = &vm->nic[i];
+        uint16_t vf;
+
+        if (nic->mark != mark || !is_leg(sys, nic, pf, &vf))
+            continue;
+        *leg =
+            (struct legs_leg){.kind = nic->kind, .mac = nic->mac, .vf = vf, .is_off = nic->is_off};
+        (void)hf_str_copy(leg->pci, sizeof leg->pci, nic->pci);
+        (void)hf_str_copy(leg->device, sizeof leg->device, nic->device);
+        return true;
+    }
+    return false;
 }
 
 void legs_resolve(const char *sys, const struct legs_vm *vm,
                   const struct legs_pf pf[HF_FABRICS_MAX], struct legs_leg leg[HF_FABRICS_MAX])
 {
+    static const enum legs_mark mark[HF_FABRICS_MAX] = {LEGS_IN_A, LEGS_IN_B};
+
     for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++) {
         leg[f] = (struct legs_leg){0};
-        for (unsigned i = 0; i < vm->nics_count && leg[f].kind == HF_LEG_NONE; i++) {
-            const struct legs_nic *nic = &vm->nic[i];
-            uint16_t vf;
-
-            if (!is_leg(sys, nic, &pf[f], &vf))
-                continue;
-            leg[f] = (struct legs_leg){
-                .kind = nic->kind, .mac = nic->mac, .vf = vf, .is_off = nic->is_off};
-            (void)hf_str_copy(leg[f].pci, sizeof leg[f].pci, nic->pci);
-            (void)hf_str_copy(leg[f].device, sizeof leg[f].device, nic->device);
-        }
+        if (!find_leg(sys, vm, mark[f], &pf[f], &leg[f]))
+            (void)find_leg(sys, vm, LEGS_UNMARKED, &pf[f], &leg[f]);
     }
 }
 

@@ -108,6 +108,12 @@ static uint8_t bond_faults(const struct guest *guest)
     return (uint8_t)faults;
 }
 
+static bool is_carrying(const struct nicbond_vm *vm, hf_fabric f)
+{
+    return (vm->has & (1u << f)) != 0 && vm->bond.level[f] != BOND_LEG_DOWN &&
+           !vm->leg[f].wants_off;
+}
+
 void nicbond_legs_of(const struct nicbond_vm *vm, struct hf_vm_legs *legs)
 {
     *legs = (struct hf_vm_legs){.uid = vm->uid, .start_no = vm->start_no, .has = vm->has};
@@ -118,7 +124,7 @@ void nicbond_legs_of(const struct nicbond_vm *vm, struct hf_vm_legs *legs)
         if ((vm->has & (1u << f)) == 0)
             continue;
         legs->kind[f] = vm->leg[f].what.kind;
-        if (vm->bond.level[f] != BOND_LEG_DOWN && !vm->leg[f].wants_off)
+        if (is_carrying(vm, f))
             legs->up = (hf_legs)(legs->up | (1u << f));
         if (!vm->is_pair)
             legs->active = f; /* the only one */
@@ -225,6 +231,29 @@ static void let_carry(struct nicbond *nb, struct nicbond_vm *vm, hf_time now)
         vm->leg[f].wants_off = false;
         vm->leg[f].retry_at = now;
     }
+}
+
+/* A VM without any other leg that carries has no use for hold-down: what an earlier run or flip
+ * left off goes on at once. A VM with one leg never has another. */
+static void keep_one(struct nicbond *nb, struct nicbond_vm *vm, hf_time now)
+{
+    hf_fabric f = 0;
+
+    for (hf_fabric i = 0; i < HF_FABRICS_MAX; i++) {
+        if (is_carrying(vm, i))
+            return;
+    }
+    if (vm->is_pair)
+        f = vm->bond.level[vm->bond.active] != BOND_LEG_DOWN ? vm->bond.active
+                                                             : bond_other(&vm->bond);
+    else
+        f = (vm->has & 1u) != 0 ? 0 : 1;
+    if ((vm->has & (1u << f)) == 0 || !vm->leg[f].wants_off ||
+        (vm->is_pair && vm->bond.level[f] == BOND_LEG_DOWN))
+        return;
+    vm->leg[f].wants_off = false;
+    vm->leg[f].retry_at = now;
+    nicbond_wake(nb, vm, now);
 }
 
 static void end_flip(struct nicbond *nb, struct nicbond_vm *vm, enum hf_flip_outcome outcome,
@@ -400,6 +429,7 @@ static void leg_is(struct nicbond *nb, struct nicbond_vm *vm, hf_fabric fabric,
     nicbond_wake(nb, vm, now);
     if (level == BOND_LEG_UP && !vm->flip.is_running)
         let_carry(nb, vm, now);
+    keep_one(nb, vm, now);
 }
 
 void nicbond_pf_judged(struct nicbond *nb, hf_fabric fabric, const struct nic_verdict *verdict,
@@ -634,6 +664,7 @@ bool nicbond_vm_here(struct nicbond *nb, const struct nicbond_news *news, hf_tim
     vm->has_guest =
         news->guest[0] != '\0' && guest_socket_open(&vm->guest, news->guest, now, &err) == HF_OK;
     take_pair(nb, vm, now);
+    keep_one(nb, vm, now);
     if (vm->has_guest)
         poll_guest(nb, vm);
     vm->is_dirty = true;

@@ -38,7 +38,8 @@ enum {
     NICBOND_PROBE_LATE_MS = 5000, /* that worker counts as stalled then */
     NICBOND_AGAIN_MS = 1000,      /* a flip that no method could do is tried again, doubled */
     NICBOND_AGAINS_MAX = 5,
-    NICBOND_WORD_MS = 1000, /* after a flip, a guest's word cannot begin another one so soon */
+    NICBOND_NOTICE_MS = 3000, /* a VF's driver sees its PF go down after 0.6 to 2.2 s (README.md) */
+    NICBOND_WORD_MS = 1000,   /* after a flip, a guest's word cannot begin another one so soon */
 };
 
 enum nicbond_switch { NICBOND_ON = 0, NICBOND_OFF, NICBOND_NOT_KNOWN };
@@ -95,7 +96,7 @@ struct nicbond_pf {
     enum nicbond_switch admin;
     bool wants_down;
     uint64_t admin_order;
-    hf_time admin_at, down_until;
+    hf_time admin_at, down_since;
     uint32_t admin_ms;
     uint64_t look_order; /* what the card tells about itself is asked for; 0 = it is not */
     hf_time look_at;

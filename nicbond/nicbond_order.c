@@ -307,10 +307,26 @@ static void links_ended(struct nicbond *nb, const struct nicbond_order *order,
 
 /* ---- PFs down and up ---- */
 
+/* When a PF that we put down has been so for long enough. A VM with no other leg is not kept off
+ * for a hold-down: only until the others' VFs have noticed. */
+static hf_time up_again_at(const struct nicbond *nb, hf_fabric f)
+{
+    uint32_t wait_ms = nb->limits.hold_down_ms;
+
+    for (uint16_t i = 0; i < nb->vms_end; i++) {
+        const struct nicbond_vm *vm = &nb->vm[i];
+
+        if (vm->uid != 0 && vm->has == (1u << f) && wait_ms > NICBOND_NOTICE_MS)
+            wait_ms = NICBOND_NOTICE_MS;
+    }
+    return hf_time_add_ms(nb->pf[f].down_since, wait_ms);
+}
+
 /* Who still needs the PF away, and does somebody need it back? */
 static void wish_admin(struct nicbond *nb, hf_fabric f, hf_time now)
 {
     struct nicbond_pf *pf = &nb->pf[f];
+    hf_time up_at = up_again_at(nb, f);
     bool is_lost = false;
 
     for (uint16_t i = 0; i < nb->vms_end; i++) {
@@ -330,10 +346,10 @@ static void wish_admin(struct nicbond *nb, hf_fabric f, hf_time now)
     }
     /* Nothing can be seen of a wire while its PF is down, so it is up again after the hold-down
      * time, and at once when a VM has nothing else. */
-    if (pf->admin == NICBOND_OFF && (is_lost || hf_time_reached(now, pf->down_until)))
+    if (pf->admin == NICBOND_OFF && (is_lost || hf_time_reached(now, up_at)))
         pf->wants_down = false;
     if (pf->admin == NICBOND_OFF && pf->wants_down)
-        again_by(nb, pf->down_until);
+        again_by(nb, up_at);
 }
 
 static void order_admin(struct nicbond *nb, hf_fabric f, hf_time now)
@@ -378,7 +394,7 @@ static void admin_ended(struct nicbond *nb, const struct nicbond_order *order, e
     if (rung == FLIP_RUNG_DONE) {
         pf->admin = order->is_off ? NICBOND_OFF : NICBOND_ON;
         pf->admin_ms = 0;
-        pf->down_until = hf_time_add_ms(now, nb->limits.hold_down_ms);
+        pf->down_since = now;
         pf->is_doubtful = !order->is_off;
         hf_warning("nic %s: put %s", pf->name,
                    order->is_off ? "down: its VFs' links cannot be set" : "up again");

@@ -216,6 +216,88 @@ START_TEST(legs_are_found_in_their_fabrics)
 }
 END_TEST
 
+/* Two NICs on a's bridge, the first with this alias; one of b's. */
+static void resolve_marked(const char *first, const char *second,
+                           struct legs_leg leg[HF_FABRICS_MAX])
+{
+    static const struct legs_pf pf[HF_FABRICS_MAX] = {{.name = "pfa", .pci = "0000:01:00.0"},
+                                                      {.name = "pfb", .pci = "0000:02:00.0"}};
+    static const char form[] =
+        "<domain><devices><interface type='bridge'><mac address='52:54:00:00:00:01'/>"
+        "<target dev='vnet1'/>%s</interface><interface type='bridge'>"
+        "<mac address='52:54:00:00:00:02'/><target dev='vnet2'/>%s</interface><interface "
+        "type='bridge'><mac address='52:54:00:00:00:03'/><target dev='vnet3'/></interface>"
+        "</devices></domain>";
+    struct legs_vm vm;
+    struct hf_err err;
+    char xml[1024];
+
+    make("%s/class/net/bra/%s", "lower_pfa");
+    make("%s/class/net/brb/%s", "lower_pfb");
+    for (unsigned i = 0; i < 3; i++) {
+        char name[64], path[128];
+
+        (void)snprintf(name, sizeof name, "vnet%u", i + 1);
+        make("%s/class/net/%s", name);
+        (void)snprintf(path, sizeof path, "class/net/vnet%u/master", i + 1);
+        make_link(path, i < 2 ? "../bra" : "../brb");
+    }
+    (void)snprintf(xml, sizeof xml, form, first, second);
+    ck_assert_int_eq(legs_parse("trade1", xml, strlen(xml), &vm, &err), HF_OK);
+    legs_resolve(folder, &vm, pf, leg);
+}
+
+START_TEST(a_nic_that_is_marked_to_be_none_is_no_leg)
+{
+    struct legs_leg leg[HF_FABRICS_MAX];
+
+    resolve_marked("<alias name='ua-leg-none'/>", "<alias name='net1'/>", leg);
+    ck_assert_str_eq(leg[0].device, "vnet2");
+    ck_assert_str_eq(leg[1].device, "vnet3");
+}
+END_TEST
+
+START_TEST(a_vm_whose_only_nic_of_a_fabric_is_none_has_no_leg_there)
+{
+    struct legs_leg leg[HF_FABRICS_MAX];
+
+    resolve_marked("<alias name='ua-leg-none'/>", "<alias name='ua-leg-none'/>", leg);
+    ck_assert_int_eq(leg[0].kind, HF_LEG_NONE);
+    ck_assert_str_eq(leg[1].device, "vnet3");
+}
+END_TEST
+
+START_TEST(a_nic_that_is_marked_goes_before_what_sysfs_says)
+{
+    struct legs_leg leg[HF_FABRICS_MAX];
+
+    resolve_marked("<alias name='ua-leg-b'/>", "<alias name='ua-leg-a'/>", leg);
+    ck_assert_str_eq(leg[0].device, "vnet2");
+    ck_assert_str_eq(leg[1].device, "vnet1");
+}
+END_TEST
+
+START_TEST(a_mark_makes_no_vf_of_another_card_a_leg)
+{
+    static const struct legs_pf pf[HF_FABRICS_MAX] = {{.name = "pfa", .pci = "0000:01:00.0"},
+                                                      {.name = "pfb", .pci = "0000:02:00.0"}};
+    struct legs_vm vm = {.nics_count = 1};
+    struct legs_leg leg[HF_FABRICS_MAX];
+
+    make("%s/bus/pci/devices/%s", "0000:01:00.0");
+    make("%s/bus/pci/devices/%s", "0000:01:10.0");
+    make_link("bus/pci/devices/0000:01:10.0/physfn", "../0000:01:00.0");
+    make_link("bus/pci/devices/0000:01:00.0/virtfn0", "../0000:01:10.0");
+    vm.nic[0] = (struct legs_nic){.kind = HF_LEG_VF, .mark = LEGS_IN_B, .pci = "0000:01:10.0"};
+    legs_resolve(folder, &vm, pf, leg);
+    ck_assert_int_eq(leg[0].kind, HF_LEG_NONE);
+    ck_assert_int_eq(leg[1].kind, HF_LEG_NONE);
+    vm.nic[0].mark = LEGS_IN_A;
+    legs_resolve(folder, &vm, pf, leg);
+    ck_assert_int_eq(leg[0].kind, HF_LEG_VF);
+}
+END_TEST
+
 static bool count(void *user, const char *name)
 {
     (*(unsigned *)user)++;
@@ -265,4 +347,8 @@ HF_TEST_MAIN_WITH("nicbond/legs", setup, teardown,
                   HF_CASE(every_cut_of_a_status_file_is_survived),
                   HF_LOOP(fields_that_mean_nothing_are_no_leg, 0, 8),
                   HF_CASE(more_nics_than_there_is_room_for_are_told),
-                  HF_CASE(legs_are_found_in_their_fabrics), HF_CASE(a_folder_is_watched))
+                  HF_CASE(legs_are_found_in_their_fabrics),
+                  HF_CASE(a_nic_that_is_marked_to_be_none_is_no_leg),
+                  HF_CASE(a_vm_whose_only_nic_of_a_fabric_is_none_has_no_leg_there),
+                  HF_CASE(a_nic_that_is_marked_goes_before_what_sysfs_says),
+                  HF_CASE(a_mark_makes_no_vf_of_another_card_a_leg), HF_CASE(a_folder_is_watched))

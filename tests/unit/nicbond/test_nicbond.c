@@ -613,6 +613,160 @@ START_TEST(a_vm_with_one_leg_is_told_and_left_alone)
 }
 END_TEST
 
+/* A VM with taps whose links an earlier run of us left off; has[] says which legs there are. */
+static void vm_left_off(hf_vm_uid uid, hf_legs has)
+{
+    struct nicbond_news news = {.uid = uid, .start_no = 1, .sent_fd = {-1, -1}};
+
+    (void)snprintf(news.name, sizeof news.name, "vm%u", uid);
+    for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++) {
+        if ((has & (1u << f)) == 0)
+            continue;
+        news.leg[f].kind = HF_LEG_BRIDGE;
+        news.leg[f].mac.byte[5] = (uint8_t)(10 * uid + f);
+        news.is_ours_off[f] = true;
+    }
+    ck_assert(nicbond_vm_here(nb, &news, now));
+    pass(1);
+}
+
+START_TEST(a_single_leg_that_was_left_off_is_on_whatever_its_hold_down)
+{
+    static const enum hf_pf state[] = {HF_PF_HOLD, HF_PF_DOWN, HF_PF_UP};
+    struct ordered o;
+
+    judged(B, HF_PF_DOWN, HF_NIC_CARRIER);
+    judged(B, state[_i], HF_NIC_RETURNING);
+    vm_left_off(5, 1u << B);
+    ck_assert(next_vm(&o));
+    ck_assert(!o.vm.is_off);
+    reply_vm(&o, FLIP_RUNG_DONE);
+    ck_assert(!nicbond_vm(nb, 5)->leg[B].wants_off);
+    judged(B, HF_PF_DOWN, HF_NIC_CARRIER);
+    judged(B, HF_PF_HOLD, HF_NIC_RETURNING);
+    pass(100);
+    ck_assert(!next_vm(&o));
+    ck_assert_uint_eq(last_legs.up, 1u << B);
+}
+END_TEST
+
+START_TEST(the_vf_of_a_vm_with_one_leg_is_on_during_hold_down)
+{
+    struct flips_entry left = {.epoch = 9, .vfs = {0x10}};
+    struct nicbond_news news = {.uid = 5, .start_no = 2, .name = "one", .sent_fd = {-1, -1}};
+    struct ordered o;
+
+    judged(A, HF_PF_DOWN, HF_NIC_CARRIER);
+    judged(A, HF_PF_HOLD, HF_NIC_RETURNING);
+    nicbond_pf_left(nb, A, &left);
+    news.leg[A].kind = HF_LEG_VF;
+    news.leg[A].vf = 4;
+    ck_assert(nicbond_vm_here(nb, &news, now));
+    pass(1);
+    ck_assert(next_pf(&o));
+    ck_assert(!o.pf.is_off);
+    ck_assert_uint_eq(o.pf.vf[0], 4);
+}
+END_TEST
+
+START_TEST(one_of_two_legs_that_were_left_off_is_on_at_once)
+{
+    struct ordered o;
+
+    judged(A, HF_PF_DOWN, HF_NIC_CARRIER);
+    judged(B, HF_PF_DOWN, HF_NIC_CARRIER);
+    judged(A, HF_PF_HOLD, HF_NIC_RETURNING);
+    judged(B, HF_PF_HOLD, HF_NIC_RETURNING);
+    vm_left_off(5, 3);
+    ck_assert(next_vm(&o));
+    ck_assert(!o.vm.is_off);
+    reply_vm(&o, FLIP_RUNG_DONE);
+    ck_assert(!next_vm(&o)); /* the other one waits: the VM has something now */
+    judged(B, HF_PF_UP, HF_NIC_NONE);
+    ck_assert(next_vm(&o));
+    ck_assert(!o.vm.is_off);
+}
+END_TEST
+
+/* Every order at the VMs' workers is carried out. */
+static void carry_out_all(unsigned ms)
+{
+    struct ordered o;
+
+    for (unsigned i = 0; i < ms; i++) {
+        while (next_vm(&o))
+            reply_vm(&o, FLIP_RUNG_DONE);
+        pass(1);
+    }
+}
+
+/* Whatever legs do, in any order: a VM one of whose PFs carries has a leg there that is wished on,
+ * and is on once orders were carried out. */
+START_TEST(no_vm_is_kept_off_everything_that_carries)
+{
+    static const enum hf_pf state[] = {HF_PF_DOWN, HF_PF_HOLD, HF_PF_UP};
+    uint32_t dice = 12345u + (uint32_t)_i;
+    enum hf_pf is[HF_FABRICS_MAX];
+
+    for (hf_fabric f = 0; f < HF_FABRICS_MAX; f++) {
+        is[f] = state[(unsigned)_i / (f == 0 ? 1 : 3) % 3];
+        judged(f, HF_PF_DOWN, HF_NIC_CARRIER);
+        judged(f, is[f], HF_NIC_RETURNING);
+    }
+    vm_left_off(1, 3);
+    vm_left_off(2, 1);
+    vm_left_off(3, 2);
+    for (unsigned step = 0; step < 60; step++) {
+        hf_fabric f;
+
+        flips_count = 0;
+        carry_out_all(250);
+        for (hf_vm_uid uid = 1; uid <= 3; uid++) {
+            const struct nicbond_vm *vm = nicbond_vm(nb, uid);
+            bool carries = false, is_on = false;
+
+            for (f = 0; f < HF_FABRICS_MAX; f++) {
+                if ((vm->has & (1u << f)) == 0 || is[f] == HF_PF_DOWN)
+                    continue;
+                carries = true;
+                is_on = is_on || (!vm->leg[f].wants_off && vm->leg[f].is == NICBOND_ON);
+            }
+            ck_assert_msg(!carries || is_on, "run %d step %u vm %u", _i, step, uid);
+        }
+        dice = dice * 1664525u + 1013904223u;
+        f = (hf_fabric)(dice >> 30 & 1);
+        is[f] = state[(dice >> 20) % 3];
+        judged(f, is[f], HF_NIC_CARRIER);
+    }
+}
+END_TEST
+
+/* A driver without link state: its PF is put down for a pair, and a VM beside it has this leg only.
+ */
+START_TEST(a_pf_that_is_put_down_comes_up_soon_for_a_vm_with_one_leg)
+{
+    struct nicbond_news one = {.uid = 5, .start_no = 2, .name = "one", .sent_fd = {-1, -1}};
+    struct ordered o;
+
+    place(A, 21, "igb");
+    one.leg[A].kind = HF_LEG_VF;
+    one.leg[A].vf = 1;
+    ck_assert(nicbond_vm_here(nb, &one, now));
+    vm_with_vfs(1, 0, 4);
+    judged(A, HF_PF_DOWN, HF_NIC_BFD);
+    ck_assert(next_pf(&o));
+    ck_assert_int_eq(o.pf.job, METHOD_PF_ADMIN);
+    ck_assert(o.pf.is_off);
+    reply_pf(&o, FLIP_RUNG_DONE, false);
+    pass(NICBOND_NOTICE_MS - 100); /* as long as VFs need to notice */
+    ck_assert(!next_pf(&o));
+    pass(200);
+    ck_assert(next_pf(&o));
+    ck_assert_int_eq(o.pf.job, METHOD_PF_ADMIN);
+    ck_assert(!o.pf.is_off);
+}
+END_TEST
+
 START_TEST(a_pf_nobody_knows_moves_nothing)
 {
     struct ordered o;
@@ -796,6 +950,11 @@ HF_TEST_MAIN_WITH("nicbond/nicbond", setup, teardown,
                   HF_CASE(without_a_worker_the_outcome_is_unknown),
                   HF_CASE(news_that_find_no_room_come_later),
                   HF_CASE(a_vm_with_one_leg_is_told_and_left_alone),
+                  HF_LOOP(a_single_leg_that_was_left_off_is_on_whatever_its_hold_down, 0, 3),
+                  HF_CASE(the_vf_of_a_vm_with_one_leg_is_on_during_hold_down),
+                  HF_CASE(one_of_two_legs_that_were_left_off_is_on_at_once),
+                  HF_LOOP(no_vm_is_kept_off_everything_that_carries, 0, 9),
+                  HF_CASE(a_pf_that_is_put_down_comes_up_soon_for_a_vm_with_one_leg),
                   HF_CASE(a_pf_nobody_knows_moves_nothing),
                   HF_CASE(a_helper_moves_it_while_the_card_still_thinks),
                   HF_CASE(a_guest_that_says_it_moved_before_any_order_is_believed),
