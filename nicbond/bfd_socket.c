@@ -1,6 +1,7 @@
 #include "nicbond/bfd_socket.h"
 
 #include "supervisord/base/assert.h"
+#include "supervisord/base/path.h"
 #include "supervisord/base/str.h"
 
 #include <arpa/inet.h>
@@ -628,21 +629,15 @@ const char *bfd_socket_trouble(const struct bfd_socket *s)
 
 void bfd_socket_device(const char *sys, const char *pf, char out[HF_IFNAME_MAX + 1])
 {
-    char path[256];
-    char target[256];
-    const char *master;
-    ssize_t len;
+    char path[256], master[HF_IFNAME_MAX + 1];
     int fits;
 
     hf_str_copy(out, HF_IFNAME_MAX + 1, pf);
     fits = snprintf(path, sizeof path, "%s/class/net/%s/master", sys, pf);
     if (fits < 0 || (size_t)fits >= sizeof path)
         return;
-    len = readlink(path, target, sizeof target - 1);
-    if (len <= 0)
+    if (!hf_path_link_name(path, master, sizeof master))
         return;
-    target[len] = '\0';
-    master = strrchr(target, '/') == NULL ? target : strrchr(target, '/') + 1;
     /* A switch of another kind (Open vSwitch) has no address itself. */
     for (unsigned kind = 0; kind < 2; kind++) {
         fits = snprintf(path, sizeof path, "%s/class/net/%s/%s", sys, master,

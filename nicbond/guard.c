@@ -12,11 +12,13 @@
 #include "nicbond/ledger_file.h"
 #include "nicbond/vf.h"
 #include "supervisord/base/assert.h"
+#include "supervisord/base/path.h"
 #include "supervisord/base/str.h"
 
 enum {
     FUNCTIONS_MAX = 8,  /* of one PCI slot */
     VFIO_PATH_MAX = 40, /* "/dev/vfio/devices/vfio" and a number */
+    GROUP_MAX = 16,     /* digits of a group's number; the kernel's have ten at most */
     COMMAND_LINE_MAX = 4096,
 };
 
@@ -244,20 +246,13 @@ static void look_owner(struct look *look, const struct ledger *ledger, uint16_t 
 
 static void find_vfio(const char *sys, struct guarded *at, uint16_t number)
 {
-    char path[PATH_MAX], target[PATH_MAX];
+    char path[PATH_MAX], group[GROUP_MAX + 1];
     const struct dirent *entry;
-    const char *slash;
-    ssize_t len;
     DIR *folder;
 
     (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/iommu_group", sys, at->pf.vf[number]);
-    len = readlink(path, target, sizeof target - 1);
-    if (len > 0) {
-        target[len] = '\0';
-        slash = strrchr(target, '/');
-        (void)snprintf(at->group[number], VFIO_PATH_MAX, "/dev/vfio/%.16s",
-                       slash != NULL ? slash + 1 : target);
-    }
+    if (hf_path_link_name(path, group, sizeof group))
+        (void)snprintf(at->group[number], VFIO_PATH_MAX, "/dev/vfio/%s", group);
     (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/vfio-dev", sys, at->pf.vf[number]);
     folder = opendir(path);
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
@@ -310,9 +305,7 @@ static enum hf_code look_sisters(struct look *look, const char *pf, const struct
 static enum hf_code find_pci(const char *sys, const char *pf, char pci[HF_PCI_NAME_MAX + 1],
                              struct hf_err *err)
 {
-    char path[PATH_MAX], target[PATH_MAX];
-    const char *slash;
-    ssize_t len;
+    char path[PATH_MAX], device[NAME_MAX + 1];
 
     if (strlen(pf) == HF_PCI_NAME_MAX && vf_pci_is_name(pf)) {
         (void)hf_str_copy(pci, HF_PCI_NAME_MAX + 1, pf);
@@ -321,14 +314,9 @@ static enum hf_code find_pci(const char *sys, const char *pf, char pci[HF_PCI_NA
     if (!hf_str_is_name(pf, HF_IFNAME_MAX))
         return hf_err_set(err, HF_ENOENT, "%.40s is neither an interface nor a PCI address", pf);
     (void)snprintf(path, sizeof path, "%s/class/net/%s/device", sys, pf);
-    len = readlink(path, target, sizeof target - 1);
-    if (len < 0)
-        return hf_err_set(err, HF_ENOENT, "%s: no such interface, or it is no card's: %s", pf,
-                          strerror(errno));
-    target[len] = '\0';
-    slash = strrchr(target, '/');
-    if (!hf_str_copy(pci, HF_PCI_NAME_MAX + 1, slash != NULL ? slash + 1 : target) ||
-        !vf_pci_is_name(pci))
+    if (!hf_path_link_name(path, device, sizeof device))
+        return hf_err_set(err, HF_ENOENT, "%s: no such interface, or it is no card's", pf);
+    if (!hf_str_copy(pci, HF_PCI_NAME_MAX + 1, device) || !vf_pci_is_name(pci))
         return hf_err_set(err, HF_ENOENT, "%s is no PCI device", pf);
     return HF_OK;
 }
