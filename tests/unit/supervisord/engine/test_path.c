@@ -182,6 +182,26 @@ START_TEST(without_any_way_to_prove_a_death_nothing_is_armed)
 }
 END_TEST
 
+START_TEST(who_speaks_to_corosync_unfit_keeps_the_group_from_being_armed)
+{
+    struct hf_event ev = {.from = {1}, .type = HF_EV_FACTS};
+
+    form_disarmed();
+    ev.u.facts.memory_mib = 65536;
+    ev.u.facts.vm_watch_known = ev.u.facts.config_same = true;
+    step(ev); /* link_fit is false: no encryption, say */
+    order(HF_ORDER_ARM, HF_NO_NODE.ix, 0);
+    ck_assert(!t.out.applied);
+    ck_assert_int_eq(t.out.why, HF_WHY_LINK_UNFIT);
+    ck_assert(!engine_group(&t.e).is_armed);
+    ev.u.facts.link_fit = true;
+    step(ev);
+    order(HF_ORDER_ARM, HF_NO_NODE.ix, 0);
+    ck_assert(t.out.applied);
+    ck_assert(engine_group(&t.e).is_armed);
+}
+END_TEST
+
 START_TEST(who_would_fence_it_tests_its_paths)
 {
     form(3);
@@ -296,6 +316,7 @@ HF_TEST_MAIN(
     HF_CASE(who_has_left_can_still_be_switched_off), HF_CASE(a_swapped_map_cannot_be_armed),
     HF_CASE(a_device_that_names_another_host_than_when_armed_is_not_used),
     HF_CASE(without_any_way_to_prove_a_death_nothing_is_armed),
+    HF_CASE(who_speaks_to_corosync_unfit_keeps_the_group_from_being_armed),
     HF_CASE(who_would_fence_it_tests_its_paths), HF_CASE(too_many_fences_need_a_person),
     HF_CASE(an_operators_fence_is_no_storm), HF_CASE(fences_are_forgotten_after_the_window),
     HF_CASE(a_dead_node_is_switched_on_by_order_only), HF_CASE(a_power_on_that_hangs_is_given_up))
