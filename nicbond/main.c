@@ -18,6 +18,7 @@
 #include "nicbond/loop.h"
 #include "nicbond/report.h"
 #include "supervisord/base/log.h"
+#include "supervisord/base/path.h"
 #include "supervisord/base/str.h"
 
 enum {
@@ -224,18 +225,6 @@ static void become_quick(const struct options *o)
         hf_warning("memory cannot be locked: %s", strerror(errno));
 }
 
-/* holdfast-nicbond-virt beside this program. */
-static const char *virt_beside(char path[PATH_MAX])
-{
-    ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 16);
-
-    if (len <= 0)
-        return "holdfast-nicbond-virt";
-    path[len] = '\0';
-    (void)hf_str_copy(path + len, PATH_MAX - (size_t)len, "-virt");
-    return path;
-}
-
 static uint32_t watchdog_ms(void)
 {
     const char *text = getenv("WATCHDOG_USEC");
@@ -389,13 +378,14 @@ int main(int argc, char **argv)
     run = calloc(1, sizeof *run);
     if (run == NULL)
         return EXIT_FAILURE;
+    (void)hf_path_program("holdfast-nicbond-virt", virt, sizeof virt); /* or its start fails */
     run->options = (struct options){.config = "/etc/holdfast/holdfast.conf",
                                     .door = AGENT_DOOR,
                                     .root = "",
                                     .run = "/run/libvirt/qemu",
                                     .state = FLIPS_FOLDER,
                                     .ledger = LEDGER_FOLDER,
-                                    .virt = virt_beside(virt),
+                                    .virt = virt,
                                     .uri = "qemu:///system",
                                     .kmsg = "/dev/kmsg"};
     status = read_options(argc, argv, &run->options);

@@ -3,10 +3,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "supervisord/base/log.h"
+#include "supervisord/base/path.h"
 #include "supervisord/daemon.h"
 
 static void usage(FILE *out)
@@ -86,24 +85,12 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
-/* Beside our own program, or where an installed one has it. */
 static void find_link(const char *directory, char *out, size_t cap)
 {
-    char own[PATH_MAX / 2] = "";
-    ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
-    char *slash;
-
-    if (directory != NULL) {
+    if (directory != NULL)
         (void)snprintf(out, cap, "%s/holdfast-link", directory);
-        return;
-    }
-    own[len > 0 ? len : 0] = '\0';
-    slash = strrchr(own, '/');
-    if (slash != NULL)
-        *slash = '\0';
-    (void)snprintf(out, cap, "%s/holdfast-link", own);
-    if (access(out, X_OK) != 0)
-        (void)snprintf(out, cap, "%s/../libexec/holdfast/holdfast-link", own);
+    else
+        (void)hf_path_program("holdfast-link", out, cap); /* daemon_check() says if it is not */
 }
 
 int main(int argc, char **argv)

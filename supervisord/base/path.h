@@ -10,4 +10,9 @@
  * there is no such link (*out is as it was), or its name is cut to fit. cap > 0. */
 bool hf_path_link_name(const char *path, char *out, size_t cap);
 
+/* Where a program of ours is: beside the one that runs, or where it is installed, in
+ * ../libexec/holdfast from there. False: it is in neither (*out is the second, for whoever tells of
+ * it), or its path is cut to fit. cap > 0. */
+bool hf_path_program(const char *name, char *out, size_t cap);
+
 #endif

@@ -4,6 +4,7 @@
 #include "supervisord/ctl/cmd_corosync.h"
 
 #include "supervisord/base/clock.h"
+#include "supervisord/base/path.h"
 #include "supervisord/base/str.h"
 
 #include <dirent.h>
@@ -102,22 +103,6 @@ static void take_user_files(struct corosync_state *state)
 
 /* ---- the running one ---- */
 
-/* Beside our own program, or where an installed one has it. */
-static void find_link(char *out, size_t cap)
-{
-    char own[PATH_MAX / 2] = "";
-    ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
-    char *slash;
-
-    own[len > 0 ? len : 0] = '\0';
-    slash = strrchr(own, '/');
-    if (slash != NULL)
-        *slash = '\0';
-    (void)snprintf(out, cap, "%s/holdfast-link", own);
-    if (access(out, X_OK) != 0)
-        (void)snprintf(out, cap, "%s/../libexec/holdfast/holdfast-link", own);
-}
-
 /* 0: running at *fd. Otherwise errno. */
 static int spawn_link(pid_t *pid, int *fd)
 {
@@ -125,7 +110,7 @@ static int spawn_link(pid_t *pid, int *fd)
     posix_spawn_file_actions_t files;
     int ends[2], failed;
 
-    find_link(path, sizeof path);
+    (void)hf_path_program("holdfast-link", path, sizeof path); /* or spawn says what is wrong */
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return errno;
     failed = posix_spawn_file_actions_init(&files);
