@@ -80,15 +80,6 @@ static struct guard_user *add_user(struct look *look, enum guard_use use, uint16
     return user;
 }
 
-/* A process may call itself anything: what is shown to people is printable. */
-static void make_printable(char *name)
-{
-    for (; *name != '\0'; name++) {
-        if (*name < ' ' || *name > '~')
-            *name = '?';
-    }
-}
-
 /* What a process's command line calls its guest ("-name guest=mq-1,..."), else its program. */
 static void name_process(const char *proc, pid_t pid, char name[HF_NAME_MAX + 1])
 {
@@ -117,7 +108,7 @@ static void name_process(const char *proc, pid_t pid, char name[HF_NAME_MAX + 1]
         name[strcspn(name, ",")] = '\0';
         break;
     }
-    make_printable(name);
+    hf_str_make_printable(name); /* a process may call itself anything */
 }
 
 static void look_file(struct look *look, pid_t pid, const char *target)

@@ -61,6 +61,13 @@ static bool read_digits(const char *text, uint64_t max, uint64_t *out, const cha
     return true;
 }
 
+void hf_str_make_printable(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
 bool hf_str_to_u64(const char *text, uint64_t max, uint64_t *out)
 {
     uint64_t value;

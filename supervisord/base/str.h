@@ -11,6 +11,9 @@ bool hf_str_copy(char *out, size_t cap, const char *text);
 /* [A-Za-z0-9._-], 1..max characters, first a letter or digit: node, VM, group and device names.
  * No '/', no '%', no newline: safe in paths, logs and JSON. */
 bool hf_str_is_name(const char *text, size_t max);
+/* Every byte that is not printable ASCII becomes '?': nothing of the text steers a terminal, or
+ * begins a line of its own. */
+void hf_str_make_printable(char *text);
 /* Decimal without sign, no blanks, <= max. out is untouched otherwise. */
 bool hf_str_to_u64(const char *text, uint64_t max, uint64_t *out);
 /* 0..15, or -1 when c is no hex digit. */

@@ -8,14 +8,13 @@
 #include <stdint.h>
 
 #include "supervisord/config/config.h"
+#include "supervisord/config/findings.h"
 
 enum {
     CARDS_TEXT_MAX = 63,          /* a driver, a firmware, a serial number */
     CARDS_VFS_MAX = 256,          /* of one PF; no driver makes more */
     CARDS_VPD_MAX = 32 << 10,     /* the address of a VPD has 15 bits (PCI 3.0, 6.28) */
     CARDS_ANSWER_MAX = 128 << 10, /* the list of VFs is one attribute: 64 KiB at most */
-    CARDS_FINDINGS_MAX = 32,
-    CARDS_FINDING_MAX = 360,
 };
 
 /* ---- facts ---- */
@@ -58,27 +57,9 @@ bool cards_links(const uint8_t *answer, size_t len, struct card_facts *card);
 
 /* ---- judging ---- */
 
-enum cards_severity {
-    CARDS_ADVICE = 0, /* worse than it could be */
-    CARDS_RISK,       /* traffic or a VM may be lost for it */
-    CARDS_SEVERITIES
-};
-
-struct cards_finding {
-    enum cards_severity severity;
-    char key[24];                 /* "nic_a", "sfc" */
-    char text[CARDS_FINDING_MAX]; /* what, why it matters, what to do */
-};
-
-struct cards_verdict {
-    unsigned count;
-    struct cards_finding finding[CARDS_FINDINGS_MAX];
-};
-
-const char *cards_severity_name(enum cards_severity severity); /* "risk" */
 void cards_judge(const struct cards_state *state, const struct hf_config *config, hf_node node,
-                 struct cards_verdict *verdict);
+                 struct findings *found);
 /* One more: a fault (bit of HF_BOND_*) of the bond in a VM, of which its helper tells. */
-void cards_judge_bond(struct cards_verdict *verdict, const char *vm, unsigned bit);
+void cards_judge_bond(struct findings *found, const char *vm, unsigned bit);
 
 #endif

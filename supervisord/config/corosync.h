@@ -12,6 +12,7 @@
 
 #include "supervisord/base/err.h"
 #include "supervisord/config/config.h"
+#include "supervisord/config/findings.h"
 
 #define COROSYNC_FILE    "/etc/corosync/corosync.conf"
 #define COROSYNC_KEY     "/etc/corosync/authkey"
@@ -23,8 +24,6 @@ enum {
     COROSYNC_FILE_MAX = 64 << 10, /* far above any file for 8 nodes */
     COROSYNC_NODES_MAX = 32,      /* more than ours may have: an excess must be seen */
     COROSYNC_USERS_MAX = 16,      /* uidgid entries */
-    COROSYNC_FINDINGS_MAX = 48,
-    COROSYNC_FINDING_MAX = 300,
 };
 
 /* ---- how fast ---- */
@@ -102,26 +101,11 @@ bool corosync_take(struct corosync_state *state, const char *key, const char *va
 enum hf_code corosync_read(struct corosync_state *state, const char *file, const char *text,
                            size_t len, struct hf_err *err);
 
-enum corosync_severity {
-    COROSYNC_ADVICE = 0, /* worse than it could be */
-    COROSYNC_RISK,       /* a VM or a node may be lost for it */
-    COROSYNC_UNFIT,      /* the daemon refuses to arm */
-    COROSYNC_SEVERITIES
-};
-
-struct corosync_finding {
-    enum corosync_severity severity;
-    char key[COROSYNC_TEXT_MAX + 1];
-    char text[COROSYNC_FINDING_MAX];
-};
-
 struct corosync_verdict {
     const struct corosync_profile *profile; /* it was compared with: the nearest by token */
-    unsigned count;
-    struct corosync_finding finding[COROSYNC_FINDINGS_MAX];
+    struct findings found;
 };
 
-const char *corosync_severity_name(enum corosync_severity severity); /* "refused", "risk", ... */
 /* Every deviation and why it matters. user: whom the daemon may run as, a name for a file and a
  * number for a running corosync; NULL: root, who needs no uidgid entry. */
 void corosync_judge(const struct corosync_state *state, const struct hf_config *config,

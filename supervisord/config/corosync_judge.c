@@ -2,8 +2,6 @@
  * what may happen for it: a deviation without a consequence is not worth a line. */
 #include "supervisord/config/corosync.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "supervisord/base/assert.h"
@@ -20,46 +18,8 @@ struct judge {
     const struct corosync_state *state;
     const struct hf_config *config;
     struct corosync_verdict *verdict;
+    struct findings *found; /* the verdict's */
 };
-
-const char *corosync_severity_name(enum corosync_severity severity)
-{
-    switch (severity) {
-    case COROSYNC_ADVICE:
-        return "advice";
-    case COROSYNC_RISK:
-        return "risk";
-    case COROSYNC_UNFIT:
-        return "refused";
-    case COROSYNC_SEVERITIES:
-        break;
-    }
-    return "?";
-}
-
-static void find(const struct judge *j, enum corosync_severity severity, const char *key,
-                 const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-static void find(const struct judge *j, enum corosync_severity severity, const char *key,
-                 const char *format, ...)
-{
-    struct corosync_verdict *v = j->verdict;
-    struct corosync_finding *f;
-    va_list args;
-
-    if (v->count == COROSYNC_FINDINGS_MAX)
-        return; /* nobody reads further */
-    f = &v->finding[v->count++];
-    f->severity = severity;
-    (void)hf_str_copy(f->key, sizeof f->key, key);
-    va_start(args, format);
-    (void)vsnprintf(f->text, sizeof f->text, format, args);
-    va_end(args);
-    /* Values of a file are in it: nothing of them may steer a terminal. */
-    for (char *c = f->text; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
-            *c = '?';
-}
 
 /* ---- the program and its network ---- */
 
@@ -78,22 +38,24 @@ static void judge_crypto(const struct judge *j)
     const char *hash = effective(j->state, j->state->hash, "sha256");
 
     if (strcmp(cipher, "none") == 0)
-        find(j, COROSYNC_UNFIT, "totem.crypto_cipher",
-             "none, not aes256: whoever reaches the network can read and forge what the group "
-             "decides");
+        findings_add(
+            j->found, FINDING_UNFIT, "totem.crypto_cipher",
+            "none, not aes256: whoever reaches the network can read and forge what the group "
+            "decides");
     else if (strcmp(cipher, "aes256") != 0)
-        find(j, COROSYNC_ADVICE, "totem.crypto_cipher",
-             "%s, not aes256: weaker than it needs to be", cipher);
+        findings_add(j->found, FINDING_ADVICE, "totem.crypto_cipher",
+                     "%s, not aes256: weaker than it needs to be", cipher);
     if (strcmp(hash, "none") == 0)
-        find(j, COROSYNC_UNFIT, "totem.crypto_hash",
-             "none, not sha256: a message is not proved to come from a node of the group");
+        findings_add(j->found, FINDING_UNFIT, "totem.crypto_hash",
+                     "none, not sha256: a message is not proved to come from a node of the group");
     else if (strcmp(hash, "md5") == 0 || strcmp(hash, "sha1") == 0)
-        find(j, COROSYNC_ADVICE, "totem.crypto_hash", "%s, not sha256: it can be forged", hash);
+        findings_add(j->found, FINDING_ADVICE, "totem.crypto_hash",
+                     "%s, not sha256: it can be forged", hash);
     if (j->state->secauth[0] != '\0' && j->state->cipher[0] == '\0')
-        find(j, COROSYNC_ADVICE, "totem.secauth",
-             "%s: an old name for it, and anything but 'on' means no encryption; write "
-             "crypto_cipher and crypto_hash",
-             j->state->secauth);
+        findings_add(j->found, FINDING_ADVICE, "totem.secauth",
+                     "%s: an old name for it, and anything but 'on' means no encryption; write "
+                     "crypto_cipher and crypto_hash",
+                     j->state->secauth);
 }
 
 static void judge_program(const struct judge *j)
@@ -101,15 +63,16 @@ static void judge_program(const struct judge *j)
     const struct corosync_state *s = j->state;
 
     if (s->is_running && s->version[0] == '\0')
-        find(j, COROSYNC_UNFIT, "version", "not known, so its bugs are not either");
+        findings_add(j->found, FINDING_UNFIT, "version", "not known, so its bugs are not either");
     else if (s->is_running && !hf_str_is_version_from(s->version, 3, 1, 6))
-        find(j, COROSYNC_UNFIT, "version",
-             "%s, older than 3.1.6: it can lose or damage messages while the group re-forms, and "
-             "take all nodes down",
-             s->version);
+        findings_add(
+            j->found, FINDING_UNFIT, "version",
+            "%s, older than 3.1.6: it can lose or damage messages while the group re-forms, and "
+            "take all nodes down",
+            s->version);
     if (s->transport[0] != '\0' && strcmp(s->transport, "knet") != 0)
-        find(j, COROSYNC_UNFIT, "totem.transport",
-             "%s, not knet: it can neither encrypt nor use a second link", s->transport);
+        findings_add(j->found, FINDING_UNFIT, "totem.transport",
+                     "%s, not knet: it can neither encrypt nor use a second link", s->transport);
 }
 
 /* ---- time ---- */
@@ -144,8 +107,8 @@ static void judge_lease(const struct judge *j, uint32_t token, uint32_t consensu
     uint32_t least = corosync_lease_ms(token, consensus, j->config->beat_ms);
 
     if (w->is_used && w->lease_ms < least)
-        find(
-            j, COROSYNC_RISK, "totem.token",
+        findings_add(
+            j->found, FINDING_RISK, "totem.token",
             "the watchdog's lease of %u ms is shorter than token %u + consensus %u + 3 x beat %u = "
             "%u ms: the loss of one node would make the others stop their VMs",
             (unsigned)w->lease_ms, (unsigned)token, (unsigned)consensus,
@@ -165,37 +128,41 @@ static void judge_timing(const struct judge *j)
     if (nodes > 2)
         token += (nodes - 2) * coefficient;
     if (s->is_running && time_of(&s->token_now, token) != token)
-        find(j, COROSYNC_ADVICE, "runtime.config.totem.token",
-             "%u ms, where its configuration comes to %u: changed while it runs, or by another "
-             "number of nodes",
-             (unsigned)time_of(&s->token_now, token), (unsigned)token);
+        findings_add(
+            j->found, FINDING_ADVICE, "runtime.config.totem.token",
+            "%u ms, where its configuration comes to %u: changed while it runs, or by another "
+            "number of nodes",
+            (unsigned)time_of(&s->token_now, token), (unsigned)token);
     token = time_of(&s->token_now, token);
     consensus = time_of(&s->consensus_now, time_of(&s->consensus, token * 12 / 10));
     if (token < TOKEN_LEAST_MS)
-        find(j, COROSYNC_RISK, "totem.token",
-             "%u ms: below %d ms nodes that are only busy are taken for lost, and fenced",
-             (unsigned)token, TOKEN_LEAST_MS);
+        findings_add(j->found, FINDING_RISK, "totem.token",
+                     "%u ms: below %d ms nodes that are only busy are taken for lost, and fenced",
+                     (unsigned)token, TOKEN_LEAST_MS);
     else if (token != p->token_ms)
-        find(j, COROSYNC_ADVICE, "totem.token",
-             "%u ms, %u in profile '%s': a dead node is reported after %u ms instead of %u",
-             (unsigned)token, (unsigned)p->token_ms, p->name, (unsigned)(token + consensus),
-             (unsigned)(p->token_ms + corosync_consensus_ms(p)));
+        findings_add(j->found, FINDING_ADVICE, "totem.token",
+                     "%u ms, %u in profile '%s': a dead node is reported after %u ms instead of %u",
+                     (unsigned)token, (unsigned)p->token_ms, p->name, (unsigned)(token + consensus),
+                     (unsigned)(p->token_ms + corosync_consensus_ms(p)));
     else if (consensus != corosync_consensus_ms(p))
-        find(j, COROSYNC_ADVICE, "totem.consensus",
-             "%u ms, %u in profile '%s': a dead node is reported after %u ms instead of %u",
-             (unsigned)consensus, (unsigned)corosync_consensus_ms(p), p->name,
-             (unsigned)(token + consensus), (unsigned)(p->token_ms + corosync_consensus_ms(p)));
+        findings_add(j->found, FINDING_ADVICE, "totem.consensus",
+                     "%u ms, %u in profile '%s': a dead node is reported after %u ms instead of %u",
+                     (unsigned)consensus, (unsigned)corosync_consensus_ms(p), p->name,
+                     (unsigned)(token + consensus),
+                     (unsigned)(p->token_ms + corosync_consensus_ms(p)));
     /* tests/bench/detect: 299 and 332 live nodes lost in 30 minutes of stalls, none above. */
     if (consensus < token)
-        find(j, COROSYNC_RISK, "totem.consensus",
-             "%u ms, shorter than the token's %u: a node that was held up for a moment comes back "
-             "to others that have gone on without it, and is fenced",
-             (unsigned)consensus, (unsigned)token);
+        findings_add(
+            j->found, FINDING_RISK, "totem.consensus",
+            "%u ms, shorter than the token's %u: a node that was held up for a moment comes back "
+            "to others that have gone on without it, and is fenced",
+            (unsigned)consensus, (unsigned)token);
     if (nodes > 2 && coefficient != 0)
-        find(j, COROSYNC_ADVICE, "totem.token_coefficient",
-             "%u%s, not 0: every node beyond two makes the loss of one take that much longer to "
-             "see",
-             (unsigned)coefficient, s->coefficient.is_given ? "" : " (corosync's default)");
+        findings_add(
+            j->found, FINDING_ADVICE, "totem.token_coefficient",
+            "%u%s, not 0: every node beyond two makes the loss of one take that much longer to "
+            "see",
+            (unsigned)coefficient, s->coefficient.is_given ? "" : " (corosync's default)");
     judge_lease(j, token, consensus);
 }
 
@@ -214,25 +181,28 @@ static void judge_node(const struct judge *j, const struct hf_node_def *def)
     const struct corosync_node *node = node_by_id(j->state, def->nodeid);
 
     if (node == NULL) {
-        find(j, COROSYNC_UNFIT, "nodelist",
-             "no node with nodeid %u: node '%s' of the cluster file can never join",
-             (unsigned)def->nodeid, def->name);
+        findings_add(j->found, FINDING_UNFIT, "nodelist",
+                     "no node with nodeid %u: node '%s' of the cluster file can never join",
+                     (unsigned)def->nodeid, def->name);
         return;
     }
     if (node->name[0] != '\0' && strcmp(node->name, def->name) != 0)
-        find(j, COROSYNC_RISK, "nodelist",
-             "nodeid %u is named '%s', '%s' in the cluster file: fencing one by the name of the "
-             "other hits the wrong host",
-             (unsigned)def->nodeid, node->name, def->name);
+        findings_add(
+            j->found, FINDING_RISK, "nodelist",
+            "nodeid %u is named '%s', '%s' in the cluster file: fencing one by the name of the "
+            "other hits the wrong host",
+            (unsigned)def->nodeid, node->name, def->name);
     if ((node->rings & (uint8_t)(node->rings - 1u)) == 0)
-        find(j, COROSYNC_RISK, "nodelist",
-             "node '%s' has one link only: one cable, port or switch cuts it off, and it is fenced",
-             def->name);
+        findings_add(
+            j->found, FINDING_RISK, "nodelist",
+            "node '%s' has one link only: one cable, port or switch cuts it off, and it is fenced",
+            def->name);
     if (node->votes.is_given && node->votes.value != 1)
-        find(j, COROSYNC_UNFIT, "nodelist",
-             "node '%s' has %u votes: Holdfast counts one per node, and the two would disagree on "
-             "who is quorate",
-             def->name, (unsigned)node->votes.value);
+        findings_add(
+            j->found, FINDING_UNFIT, "nodelist",
+            "node '%s' has %u votes: Holdfast counts one per node, and the two would disagree on "
+            "who is quorate",
+            def->name, (unsigned)node->votes.value);
 }
 
 static void judge_nodes(const struct judge *j)
@@ -248,10 +218,11 @@ static void judge_nodes(const struct judge *j)
         for (unsigned k = 0; k < group->nodes_count; k++)
             is_ours |= node->nodeid.is_given && node->nodeid.value == group->nodes[k].nodeid;
         if (!is_ours)
-            find(j, COROSYNC_UNFIT, "nodelist",
-                 "node '%s' (nodeid %u) is not in the cluster file: its vote counts for corosync "
-                 "and not for Holdfast",
-                 node->name, (unsigned)node->nodeid.value);
+            findings_add(
+                j->found, FINDING_UNFIT, "nodelist",
+                "node '%s' (nodeid %u) is not in the cluster file: its vote counts for corosync "
+                "and not for Holdfast",
+                node->name, (unsigned)node->nodeid.value);
     }
 }
 
@@ -261,27 +232,30 @@ static void judge_votes(const struct judge *j)
     unsigned nodes = j->config->group.nodes_count;
 
     if (strcmp(s->provider, "corosync_votequorum") != 0)
-        find(j, COROSYNC_UNFIT, "quorum.provider",
-             "%s, not corosync_votequorum: nobody says whether the votes are those of all nodes",
-             s->provider[0] != '\0' ? s->provider : "none");
+        findings_add(
+            j->found, FINDING_UNFIT, "quorum.provider",
+            "%s, not corosync_votequorum: nobody says whether the votes are those of all nodes",
+            s->provider[0] != '\0' ? s->provider : "none");
     if (s->expected_votes.is_given && s->expected_votes.value != nodes)
-        find(j, COROSYNC_UNFIT, "quorum.expected_votes",
-             "%u, and the cluster file has %u nodes: a minority could believe itself quorate",
-             (unsigned)s->expected_votes.value, nodes);
+        findings_add(
+            j->found, FINDING_UNFIT, "quorum.expected_votes",
+            "%u, and the cluster file has %u nodes: a minority could believe itself quorate",
+            (unsigned)s->expected_votes.value, nodes);
     if (s->expected_now.is_given && s->expected_now.value != nodes)
-        find(j, COROSYNC_UNFIT, "expected votes",
-             "%u in the running corosync, and the cluster file has %u nodes: somebody lowered them "
-             "(corosync-quorumtool -e), or nodes were added",
-             (unsigned)s->expected_now.value, nodes);
+        findings_add(
+            j->found, FINDING_UNFIT, "expected votes",
+            "%u in the running corosync, and the cluster file has %u nodes: somebody lowered them "
+            "(corosync-quorumtool -e), or nodes were added",
+            (unsigned)s->expected_now.value, nodes);
     if (!s->wait_for_all.is_given || s->wait_for_all.value == 0)
-        find(
-            j, COROSYNC_ADVICE, "quorum.wait_for_all",
+        findings_add(
+            j->found, FINDING_ADVICE, "quorum.wait_for_all",
             "off: after a cold start the first nodes go on without one that is late, and may fence "
             "it");
     if (s->waiting_for_all.is_given && s->waiting_for_all.value != 0)
-        find(j, COROSYNC_ADVICE, "quorum.wait_for_all",
-             "not quorate until all nodes were there once; if one is down for good: "
-             "corosync-cmapctl -s quorum.cancel_wait_for_all u8 1");
+        findings_add(j->found, FINDING_ADVICE, "quorum.wait_for_all",
+                     "not quorate until all nodes were there once; if one is down for good: "
+                     "corosync-cmapctl -s quorum.cancel_wait_for_all u8 1");
 }
 
 static void judge_options(const struct judge *j)
@@ -304,7 +278,7 @@ static void judge_options(const struct judge *j)
 
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         if (options[i].number->is_given && options[i].number->value != 0)
-            find(j, COROSYNC_RISK, options[i].key, "on, not off: %s", options[i].why);
+            findings_add(j->found, FINDING_RISK, options[i].key, "on, not off: %s", options[i].why);
 }
 
 static void judge_user(const struct judge *j, const char *user)
@@ -315,16 +289,17 @@ static void judge_user(const struct judge *j, const char *user)
         if (strcmp(j->state->users[i], user) == 0)
             return;
     /* Advice: who the daemon runs as is its unit's to say, and root needs none. */
-    find(j, COROSYNC_ADVICE, "uidgid",
-         "no entry for the user %s: a daemon that runs as it is refused, and never joins", user);
+    findings_add(j->found, FINDING_ADVICE, "uidgid",
+                 "no entry for the user %s: a daemon that runs as it is refused, and never joins",
+                 user);
 }
 
 void corosync_judge(const struct corosync_state *state, const struct hf_config *config,
                     const char *user, struct corosync_verdict *verdict)
 {
-    const struct judge j = {state, config, verdict};
+    const struct judge j = {state, config, verdict, &verdict->found};
 
-    verdict->count = 0;
+    verdict->found.count = 0;
     verdict->profile = nearest(state);
     judge_program(&j);
     judge_crypto(&j);

@@ -6,6 +6,7 @@
 #include "supervisord/base/clock.h"
 #include "supervisord/base/path.h"
 #include "supervisord/base/str.h"
+#include "supervisord/ctl/cmd_findings.h"
 #include "supervisord/model/names.h"
 
 #include <dirent.h>
@@ -369,38 +370,26 @@ void cmd_cards_guests(const struct cmd *cmd, struct cmd_cards *look)
 
 bool cmd_cards_is_bad(const struct cmd_cards *look)
 {
-    for (unsigned i = 0; i < look->verdict.count; i++)
-        if (look->verdict.finding[i].severity == CARDS_RISK)
-            return true;
-    return false;
+    return findings_are_bad(&look->verdict);
 }
 
 /* ---- telling ---- */
 
 void cmd_cards_print(const struct cmd_cards *look)
 {
-    const struct cards_verdict *v = &look->verdict;
+    unsigned count = look->verdict.count;
 
-    if (v->count == 0)
+    if (count == 0)
         (void)printf("cards of %s: as flips and restarts need them\n", look->node);
     else
-        (void)printf("cards of %s: %u finding%s\n", look->node, v->count, v->count == 1 ? "" : "s");
-    for (unsigned i = 0; i < v->count; i++)
-        (void)printf("  %-8s %s: %s\n", cards_severity_name(v->finding[i].severity),
-                     v->finding[i].key, v->finding[i].text);
+        (void)printf("cards of %s: %u finding%s\n", look->node, count, count == 1 ? "" : "s");
+    cmd_findings_print(&look->verdict);
 }
 
 json_t *cmd_cards_json(const struct cmd_cards *look)
 {
-    const struct cards_verdict *v = &look->verdict;
-    json_t *findings = json_array();
-
-    for (unsigned i = 0; i < v->count; i++)
-        (void)json_array_append_new(findings,
-                                    json_pack("{s:s, s:s, s:s}", "severity",
-                                              cards_severity_name(v->finding[i].severity), "key",
-                                              v->finding[i].key, "text", v->finding[i].text));
-    return json_pack("{s:s, s:o}", "node", look->node, "findings", findings);
+    return json_pack("{s:s, s:o}", "node", look->node, "findings",
+                     cmd_findings_json(&look->verdict));
 }
 
 /* ---- the file alone ---- */

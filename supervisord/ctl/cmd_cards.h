@@ -8,7 +8,7 @@
 
 struct cmd_cards {
     char node[HF_NAME_MAX + 1];
-    struct cards_verdict verdict;
+    struct findings verdict;
 };
 
 /* Everything that this node's sysfs and kernel tell of the cards that the cluster file names for

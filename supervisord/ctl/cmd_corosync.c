@@ -6,6 +6,7 @@
 #include "supervisord/base/clock.h"
 #include "supervisord/base/path.h"
 #include "supervisord/base/str.h"
+#include "supervisord/ctl/cmd_findings.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +16,6 @@
 #include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -224,46 +224,27 @@ static enum corosync_answer ask_running(struct corosync_state *state, struct hf_
 
 /* ---- comparing ---- */
 
-static void add(struct corosync_verdict *v, enum corosync_severity severity, const char *key,
-                const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-static void add(struct corosync_verdict *v, enum corosync_severity severity, const char *key,
-                const char *format, ...)
-{
-    struct corosync_finding *f = &v->finding[v->count];
-    va_list args;
-
-    if (v->count == COROSYNC_FINDINGS_MAX)
-        return;
-    f->severity = severity;
-    (void)hf_str_copy(f->key, sizeof f->key, key);
-    va_start(args, format);
-    (void)vsnprintf(f->text, sizeof f->text, format, args);
-    va_end(args);
-    v->count++;
-}
-
 /* The key makes a stranger a member. */
-static void check_key(const struct corosync_state *state, struct corosync_verdict *v)
+static void check_key(const struct corosync_state *state, struct findings *found)
 {
     const char *path = state->key_file[0] != '\0' ? state->key_file : COROSYNC_KEY;
     struct stat st;
 
     if (stat(path, &st) != 0) {
         if (errno == ENOENT)
-            add(v, COROSYNC_RISK, "totem.keyfile",
-                "there is no %s: corosync does not start with encryption", path);
+            findings_add(found, FINDING_RISK, "totem.keyfile",
+                         "there is no %s: corosync does not start with encryption", path);
         return; /* not ours to see: then nobody else's either */
     }
     if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        add(v, COROSYNC_RISK, "totem.keyfile",
-            "%s has mode %04o, not 0400: who can read it can forge what the group decides", path,
-            (unsigned)(st.st_mode & 07777));
+        findings_add(found, FINDING_RISK, "totem.keyfile",
+                     "%s has mode %04o, not 0400: who can read it can forge what the group decides",
+                     path, (unsigned)(st.st_mode & 07777));
     if (st.st_size < 128)
-        add(v, COROSYNC_RISK, "totem.keyfile",
-            "%s has %lld bytes, less than the 128 that "
-            "corosync-keygen writes at least",
-            path, (long long)st.st_size);
+        findings_add(found, FINDING_RISK, "totem.keyfile",
+                     "%s has %lld bytes, less than the 128 that "
+                     "corosync-keygen writes at least",
+                     path, (long long)st.st_size);
 }
 
 static const char *daemon_user(bool is_number, char number[24])
@@ -283,7 +264,7 @@ static void look_at_file(struct corosync_state *state, const struct hf_config *c
 
     take_user_files(state);
     corosync_judge(state, config, daemon_user(false, number), verdict);
-    check_key(state, verdict);
+    check_key(state, &verdict->found);
 }
 
 static void look_at_running(const struct corosync_state *state, const struct hf_config *config,
@@ -317,30 +298,21 @@ bool cmd_corosync_look(const char *path, const struct hf_config *config, struct 
     return true;
 }
 
-static bool is_bad(const struct corosync_verdict *v)
-{
-    for (unsigned i = 0; i < v->count; i++)
-        if (v->finding[i].severity != COROSYNC_ADVICE)
-            return true;
-    return false;
-}
-
 bool cmd_corosync_is_bad(const struct cmd_corosync *look)
 {
-    return (look->has_file && is_bad(&look->file)) || look->answer == COROSYNC_SILENT ||
-           (look->answer == COROSYNC_ANSWERS && is_bad(&look->running));
+    return (look->has_file && findings_are_bad(&look->file.found)) ||
+           look->answer == COROSYNC_SILENT ||
+           (look->answer == COROSYNC_ANSWERS && findings_are_bad(&look->running.found));
 }
 
 static void print_verdict(const char *what, const struct corosync_verdict *v)
 {
-    if (v->count == 0)
+    if (v->found.count == 0)
         (void)printf("%s: as profile '%s' wants it\n", what, v->profile->name);
     else
-        (void)printf("%s: %u deviation%s, compared with profile '%s'\n", what, v->count,
-                     v->count == 1 ? "" : "s", v->profile->name);
-    for (unsigned i = 0; i < v->count; i++)
-        (void)printf("  %-8s %s: %s\n", corosync_severity_name(v->finding[i].severity),
-                     v->finding[i].key, v->finding[i].text);
+        (void)printf("%s: %u deviation%s, compared with profile '%s'\n", what, v->found.count,
+                     v->found.count == 1 ? "" : "s", v->profile->name);
+    cmd_findings_print(&v->found);
 }
 
 void cmd_corosync_print(const struct cmd_corosync *look)
@@ -367,14 +339,8 @@ void cmd_corosync_print(const struct cmd_corosync *look)
 
 static json_t *verdict_json(const struct corosync_verdict *v)
 {
-    json_t *findings = json_array();
-
-    for (unsigned i = 0; i < v->count; i++)
-        (void)json_array_append_new(findings,
-                                    json_pack("{s:s, s:s, s:s}", "severity",
-                                              corosync_severity_name(v->finding[i].severity), "key",
-                                              v->finding[i].key, "text", v->finding[i].text));
-    return json_pack("{s:s, s:o}", "profile", v->profile->name, "findings", findings);
+    return json_pack("{s:s, s:o}", "profile", v->profile->name, "findings",
+                     cmd_findings_json(&v->found));
 }
 
 json_t *cmd_corosync_json(const struct cmd_corosync *look)

@@ -24,10 +24,10 @@ static void judge(struct work *w)
     HF_ASSERT(w->state.nodes_count <= COROSYNC_NODES_MAX);
     HF_ASSERT(w->state.users_count <= COROSYNC_USERS_MAX);
     corosync_judge(&w->state, &w->config, "998", &w->verdict);
-    HF_ASSERT(w->verdict.count <= COROSYNC_FINDINGS_MAX);
+    HF_ASSERT(w->verdict.found.count <= FINDINGS_MAX);
     HF_ASSERT(w->verdict.profile != NULL);
-    for (unsigned i = 0; i < w->verdict.count; i++)
-        for (const char *c = w->verdict.finding[i].text; *c != '\0'; c++)
+    for (unsigned i = 0; i < w->verdict.found.count; i++)
+        for (const char *c = w->verdict.found.finding[i].text; *c != '\0'; c++)
             HF_ASSERT(*c >= 0x20 && *c < 0x7f);
 }
 

@@ -59,6 +59,18 @@ START_TEST(a_name_has_at_most_max_characters)
 }
 END_TEST
 
+START_TEST(what_is_made_printable_steers_no_terminal)
+{
+    char text[] = "a ~\x1b[2J\n\x7f\xc3\xa9\x80\xff.";
+
+    hf_str_make_printable(text);
+    ck_assert_str_eq(text, "a ~?[2J??????.");
+    text[0] = '\0';
+    hf_str_make_printable(text);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
 START_TEST(decimals_are_read_up_to_max)
 {
     uint64_t v = 7;
@@ -298,6 +310,7 @@ HF_TEST_MAIN("base/str",
              HF_CASE(names_are_plain),
              HF_LOOP(only_these_bytes_make_a_name, 1, 256),
              HF_CASE(a_name_has_at_most_max_characters),
+             HF_CASE(what_is_made_printable_steers_no_terminal),
              HF_CASE(decimals_are_read_up_to_max),
              HF_CASE(what_is_no_decimal_or_too_large_is_refused),
              HF_LOOP(durations_go_there_and_back, 0, DURATIONS),

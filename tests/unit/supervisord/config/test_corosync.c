@@ -91,7 +91,8 @@ START_TEST(a_written_file_has_no_deviation)
     ck_assert_uint_lt(corosync_print(&config, &plan, text, sizeof text), sizeof text);
     ck_assert_msg(corosync_read(&state, "c", text, strlen(text), &err) == HF_OK, "%s", err.text);
     corosync_judge(&state, &config, NULL, &verdict);
-    ck_assert_msg(verdict.count == 0, "%s: %s", verdict.finding[0].key, verdict.finding[0].text);
+    ck_assert_msg(verdict.found.count == 0, "%s: %s", verdict.found.finding[0].key,
+                  verdict.found.finding[0].text);
     ck_assert_ptr_eq(verdict.profile, plan.profile);
 }
 END_TEST
