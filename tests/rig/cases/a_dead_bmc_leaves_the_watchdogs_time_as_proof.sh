@@ -15,3 +15,11 @@ note "T_safe = $GROUP_L s + 2 x $GROUP_W s + 1 % + 1 s = $(seconds "$(safe_ns)")
 ((started - lost >= $(safe_ns))) || fail "started $(seconds $((started - lost))) after the loss, T_safe is $(seconds "$(safe_ns)")"
 ((started - lost < $(safe_ns) + SLOW * 1500000000)) || fail "started only $(seconds $((started - lost))) after the loss"
 is "$(about n3 n1 .proof)" "watchdog time is over" || fail "the proof is: $(about n3 n1 .proof)"
+# the first proof wins: what was under way for another one has ended, and does not go on when the BMC answers again
+left() { local n; for n in n2 n3; do rig pids $n 'fence_ipmilan|ipmitool .*10\.77\.2\.101'; done; }
+must 5 "no agent is left" eval '[[ -z $(left) ]]'
+T1=$T0 T0=$(rig now)
+rig bmc n1 ok
+never 8 "n1 was switched off late" eval '(($(offs n1) > 0)) || ran n2 "2.101 .*power off" || ran n3 "2.101 .*power off"'
+T0=$T1
+is "$(offs n1)" 0 || fail "n1 was switched off"
