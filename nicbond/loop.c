@@ -202,6 +202,44 @@ static void poll_bfd(struct loop *loop, struct loop_bfd *bfd, unsigned f)
     }
 }
 
+/* The PF, or the bridge or bond that it is a port of. One link in sysfs. */
+static void find_device(const struct loop *loop, const char *pf, char out[HF_IFNAME_MAX + 1])
+{
+    char sys[PATH_MAX];
+
+    (void)snprintf(sys, sizeof sys, "%s/sys", loop->setup.root);
+    bfd_socket_device(sys, pf, out);
+}
+
+/* The PF has come, has another name or index, or was put into a bridge or taken out of it: BFD goes
+ * with what gets its packets. */
+static void follow_device(struct loop *loop, hf_fabric f, hf_time now)
+{
+    struct loop_bfd *bfd = &loop->bfd[f];
+    char device[HF_IFNAME_MAX + 1];
+
+    bfd->looked = now;
+    bfd->look_at = hf_time_add_ms(now, BFD_SOCKET_LOOK_MS);
+    if (loop->place[f].ifindex == 0)
+        return; /* there is none now: its socket notices by itself */
+    find_device(loop, loop->place[f].name, device);
+    bfd_socket_look(&bfd->socket, device, now);
+    bfd->next = now;
+}
+
+/* Something was told of a device, maybe of ours. */
+static void follow_soon(struct loop *loop, hf_time now)
+{
+    for (unsigned f = 0; f < loop->fabrics_count; f++) {
+        struct loop_bfd *bfd = &loop->bfd[f];
+        hf_time rested = hf_time_add_ms(bfd->looked, LOOP_REST_MS);
+        hf_time at = hf_time_reached(now, rested) ? now : rested;
+
+        if (bfd->is_used && at.ns < bfd->look_at.ns)
+            bfd->look_at = at;
+    }
+}
+
 static void run_bfd(struct loop *loop, hf_time now)
 {
     struct epoll_event ev[HF_FABRICS_MAX * BFD_SOCKET_FDS];
@@ -223,6 +261,8 @@ static void run_bfd(struct loop *loop, hf_time now)
 
         if (!bfd->is_used)
             continue;
+        if (hf_time_reached(now, bfd->look_at))
+            follow_device(loop, (hf_fabric)f, now);
         if (hf_time_reached(now, bfd->next)) {
             bfd->next = bfd_socket_tick(&bfd->socket, now);
             poll_bfd(loop, bfd, f);
@@ -251,15 +291,6 @@ static void add_peer(struct loop_bfd *bfd, struct bfd_socket_conf *conf, const c
         return;
     bfd->node[conf->peers_count] = node;
     (void)hf_str_copy(conf->peer[conf->peers_count++], HF_ADDRESS_MAX + 1, address);
-}
-
-/* The PF, or the bridge or bond that it is a port of. One link in sysfs. */
-static void find_device(const struct loop *loop, const char *pf, char out[HF_IFNAME_MAX + 1])
-{
-    char sys[PATH_MAX];
-
-    (void)snprintf(sys, sizeof sys, "%s/sys", loop->setup.root);
-    bfd_socket_device(sys, pf, out);
 }
 
 static enum hf_code open_bfd(struct loop *loop, hf_fabric f, hf_time now, struct hf_err *err)
@@ -302,16 +333,11 @@ static enum hf_code open_bfd(struct loop *loop, hf_fabric f, hf_time now, struct
 static void move_pf(struct loop *loop, hf_fabric f, const struct nic_place *place, int32_t ifindex,
                     hf_time now)
 {
-    char device[HF_IFNAME_MAX + 1];
-
     loop->place[f] = *place;
     loop->place[f].ifindex = ifindex;
     nicbond_pf_is(&loop->nicbond, f, &loop->place[f], loop->watch.pf[f].inventory.driver);
-    if (!loop->bfd[f].is_used || ifindex == 0)
-        return;
-    find_device(loop, place->name, device);
-    bfd_socket_look(&loop->bfd[f].socket, device, now);
-    loop->bfd[f].next = now;
+    if (loop->bfd[f].is_used)
+        follow_device(loop, f, now);
 }
 
 static void judge(struct loop *loop, hf_time now)
@@ -371,9 +397,11 @@ static bool take_event(struct loop *loop, const struct epoll_event *ev, hf_time 
         take_notes(loop, now);
     else if (ev->data.u64 == TAG_STOP)
         loop->is_ending = true;
-    else
-        watch_hear(&loop->watch, now);
-    return ev->data.u64 == TAG_WATCH;
+    if (ev->data.u64 != TAG_WATCH)
+        return false;
+    watch_hear(&loop->watch, now);
+    follow_soon(loop, now);
+    return true;
 }
 
 enum hf_code loop_run(struct loop *loop, struct hf_err *err)

@@ -17,6 +17,7 @@ enum {
     LOOP_WANTS_MS = 1000, /* between two requests for workers */
     LOOP_LATE_TOLD_MS = 10000,
     LOOP_EVENTS = 64,
+    LOOP_REST_MS = 20, /* link messages may come by the thousand: one look for all of that time */
 };
 
 struct loop_setup {
@@ -43,7 +44,8 @@ struct loop_bfd {
     uint8_t node[BFD_PEERS_MAX]; /* which node a peer is; 0xff: none, a switch */
     uint32_t peers_count;
     hf_time next;
-    int fd[BFD_SOCKET_FDS]; /* as they are in the epoll of BFD */
+    hf_time look_at, looked; /* at which device gets what arrives at the PF */
+    int fd[BFD_SOCKET_FDS];  /* as they are in the epoll of BFD */
     uint32_t fds_count;
     uint64_t opened;
 };
