@@ -175,6 +175,22 @@ def cmd_ended(pid):
     return 0
 
 
+LATE_MS = 5
+
+
+def is_late(rows):
+    """(verdict, words) of rows (noticed, bare watcher, ...) in ms. What counts is the time until the agent noticed. Only
+    where the bare watcher itself, so the machine, took longer than that, it is what came on top of it."""
+    noticed, bare = (statistics.median(row[k] for row in rows) for k in (0, 1))
+    if noticed <= LATE_MS:
+        return False, ""
+    each = ", ".join("%.1f/%.1f" % (row[0], row[1]) for row in rows)
+    more = statistics.median(row[0] - row[1] for row in rows)
+    if bare > LATE_MS and more <= LATE_MS:
+        return False, "the machine itself took longer than %d ms: judged by the %.1f ms on top of it (%s)" % (LATE_MS, more, each)
+    return True, "noticed later than %d ms: %s" % (LATE_MS, each)
+
+
 def cmd_kills(path, events, log, beside):
     watch = Watch(path)
     with open(events) as f:
@@ -197,10 +213,10 @@ def cmd_kills(path, events, log, beside):
     middle = [statistics.median(column) for column in zip(*rows)]
     print("noticed after %.1f ms (a bare watcher beside: %.1f ms), agreed after %.1f ms, new qemu after %.1f ms, median of %d"
           % (*middle, len(rows)))
-    if min(middle[0], statistics.median(row[0] - row[1] for row in rows)) > 5:
-        print("noticed later than 5 ms: %s" % ", ".join("%.1f/%.1f" % (row[0], row[1]) for row in rows))
-        return 1
-    return 0
+    late, words = is_late(rows)
+    if words:
+        print(words)
+    return 1 if late else 0
 
 
 # ---- rounds ------------------------------------------------------------------------------------
