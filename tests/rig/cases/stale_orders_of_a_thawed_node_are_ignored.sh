@@ -1,5 +1,5 @@
 # C2, P3, H5: n1 freezes in the middle of starting web1 and with an order of its own on its way. Meanwhile a person
-# stops web1. Thawed, n1 may finish what it had begun; it ends as the group had decided without it, and its order is void.
+# stops web1. Thawed, n1 may finish what it had begun; it ends as the group had decided without it.
 vm web1 n1
 hf n2 vm stop web1 --wait >/dev/null || fail "web1 is not stopped"
 rig bmc n1 dead
@@ -8,7 +8,7 @@ under_way() { st n1 '.daemon | .in_flight + .queued'; }
 # the order is certainly under way: what carries it stands still, and there is one more than beats alone make
 rig hang n1 corosync
 before=$(under_way)
-(hf n1 drain n2 >"$CASE/drain" 2>&1 &)
+(hf n1 drain n2 >"$CASE/drain" 2>&1; echo $? >"$CASE/code") &
 must 3 "an order is taken and under way" eval "event n1 '.kind == \"audit\" and .verb == \"drain\" and .granted' && ((\$(under_way) > $before))"
 waiting=$(under_way)
 rig pause n1
@@ -21,3 +21,8 @@ rig resume n1
 must 20 "n1 is a member again" eval '[[ $(node_state n2 n1) == member ]]'
 must 40 "web1 is stopped and really gone" eval '[[ $(vm_state n2 web1) == stopped && -z $(truth web1) ]]'
 must 10 "all three agree" group_agrees
+# whoever gave the order was told what became of it, and it came about at most once
+must 20 "its giver has an answer" eval '[[ -s $CASE/code ]]'
+must 5 "n2 is in maintenance only if the giver was told so" eval '[[ $(about n3 n2 ".maintenance | tostring") == $([[ $(<"$CASE/code") == 0 ]] && echo true || echo false) ]]'
+note "the drain: $(<"$CASE/drain")"
+(($(hf n3 events --json | jq -s "[.[] | select((.monotonic_ns // 0) > $T0 and .kind == \"order\" and .order == \"drain\" and .applied)] | length") <= 1)) || fail "it was obeyed more than once"
