@@ -2,7 +2,8 @@
 # hf-node.sh: Holdfast in a node of the rig. The one place that knows its configuration's grammar,
 # where its files go and in which order its processes start.
 #   conf NODES          prints the cluster file (outside or inside a node)
-#   install CONF BUILD  inside a node: cluster file, credentials, folders; programs come from BUILD
+#   install CONF BUILD [PASSWORD]
+#                       inside a node: cluster file, credentials, folders; programs come from BUILD
 #   boot [PROGRAM...]   inside a node: starts the daemons (all, or those named), each in a loop that
 #                       starts it again 200 ms after it ended, as systemd's Restart=always would
 #   fabrics             inside a node: what NICs and their VMs need; before libvirt is started
@@ -64,7 +65,7 @@ print_conf() {
 		[[ -z $levels ]] || feed_conf "$n"
 	done
 }
-install_files() {   # CONF BUILD
+install_files() {   # CONF BUILD [PASSWORD]
 	local p
 	getent group holdfast >/dev/null || groupadd -r holdfast
 	install -d -m 755 /etc/holdfast /var/log/holdfast
@@ -72,7 +73,7 @@ install_files() {   # CONF BUILD
 	install -d -m 750 -g holdfast /var/lib/holdfast
 	install -m 644 "$1" /etc/holdfast/holdfast.conf
 	install -m 755 /rig/fence_rigfeed /usr/sbin/fence_rigfeed
-	(umask 077; printf 'username=admin\npassword=secret\n' >/etc/holdfast/fence.d/bmc.cred)
+	(umask 077; printf 'username=admin\npassword=%s\n' "${3:-secret}" >/etc/holdfast/fence.d/bmc.cred)
 	for p in holdfastd holdfast holdfast-agent holdfast-fencer holdfast-feeder holdfast-link $(grep -q '^nics {' "$1" && echo holdfast-nicbond); do
 		ln -sf "$(find "$2" -maxdepth 4 -type f -perm -100 -name "$p" | head -1)" "/usr/local/sbin/$p"
 		[[ -x /usr/local/sbin/$p ]] || { echo "hf-node: no $p below $2" >&2; return 1; }
@@ -140,5 +141,5 @@ _feeder)
 	[[ -r /run/rig-watchdog/env ]] && . /run/rig-watchdog/env
 	exec holdfast-feeder
 	;;
-*) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2 ;;
+*) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
