@@ -1,7 +1,7 @@
 # group.sh - a Holdfast group on the rig, for `run` and `rounds`: brought up, brought back to a clean
 # state, asked, and compared with the truth. Sourced after lib.sh.
 #
-#   group_kind KIND     what the next group is like: plain, watchdog, levels, strict, swapped, fabrics
+#   group_kind KIND     what the next group is like: plain, watchdog, levels, strict, swapped, password, fabrics
 #   group_up            rig, corosync, libvirt, Holdfast on every node, three members, armed
 #   group_heal          undo every fault, power on what is off, start again what was killed
 #   group_settle        ... and wait until all members agree with each other and with the processes
@@ -30,7 +30,7 @@ SLOW=${SLOW:-1}                     # deadlines are multiplied by it: for a load
 # may take at this token: shorter, and a blip ends VMs.
 GROUP_W=2 GROUP_L=4
 group_kind() {
-	export RIG_FABRICS='' RIG_WATCHDOG='' HF_WATCHDOG='' HF_PDUS='' HF_BMC_OF_n1='' HF_BMC_OF_n2=''
+	export RIG_FABRICS='' RIG_WATCHDOG='' HF_WATCHDOG='' HF_PDUS='' HF_BMC_OF_n1='' HF_BMC_OF_n2='' RIG_BMC_PASS=''
 	HF_TIMING=$GROUP_TIMING$GROUP_PATIENT
 	GROUP_ARMS=yes
 	GROUP_KIND=$1
@@ -41,6 +41,7 @@ group_kind() {
 	strict) HF_TIMING=$GROUP_TIMING$GROUP_STRICT ;;
 	fabrics) RIG_FABRICS=1 ;;   # NICs, and VMs with a leg in each fabric: fabrics.sh
 	swapped) HF_BMC_OF_n1=2 HF_BMC_OF_n2=1 GROUP_ARMS='' ;; # the address of the other's BMC
+	password) RIG_BMC_PASS=pw$RANDOM$RANDOM$RANDOM ;;   # a word that is nowhere else; at most 20 letters
 	*) echo "no group of the kind '$1'" >&2; return 1 ;;
 	esac
 }
@@ -86,7 +87,7 @@ group_boot_file() {
 	E
 }
 group_install_node() {
-	rig exec "$1" bash /rig/hf-node.sh install /shared/holdfast.conf "$HF_BIN" && group_boot_file "$1"
+	rig exec "$1" bash /rig/hf-node.sh install /shared/holdfast.conf "$HF_BIN" "${RIG_BMC_PASS:-}" && group_boot_file "$1"
 }
 group_install() {
 	local n pids=() p
@@ -233,7 +234,8 @@ vm_add() {
 runs_on() {   # VM NODE: one qemu, there, and a member says so
 	local by
 	[[ $(truth_node "$1") == "$2" ]] || return 1
-	by=$(any_node) && [[ $(st "$by" ".vms[] | select(.name == \"$1\") | .state + \" \" + .node") == "running $2" ]]
+	by=$(any_node) && [[ $(st "$by" ".vms[] | select(.name == \"$1\") | .state + \" \" + .node") == "running $2" ]] || return 1
+	[[ -z ${CASE:-} ]] || : >"$CASE/ran"     # so its qemu has to be among what the judge saw
 }
 runs_elsewhere() {   # VM NODES...: one qemu, on none of them, and a member says so
 	local at vm=$1
