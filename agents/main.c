@@ -1,5 +1,6 @@
 /* main.c - holdfast-agent host|vm: wiring only. */
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +41,15 @@ static int usage(FILE *out)
 
 static int run_host(struct agent_setup setup, const struct options *options)
 {
-    struct host host = {.sysroot = options->sysroot, .uuid_path = options->uuid_path};
+    const char *name = strrchr(options->door, '/');
+    int len = name != NULL ? (int)(name - options->door) : 0;
+    char run_directory[PATH_MAX]; /* the daemon's: that of its door */
+    struct host host = {.sysroot = options->sysroot,
+                        .uuid_path = options->uuid_path,
+                        .run_directory = run_directory};
     struct hf_err err;
 
+    (void)snprintf(run_directory, sizeof run_directory, "%.*s", len, options->door);
     setup.kind = HF_AGENT_HOST;
     setup.calls = &host_calls;
     setup.user = &host;

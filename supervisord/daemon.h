@@ -93,6 +93,8 @@ struct daemon {
     struct journal *journal;
     struct journal_status journal_status;
     hf_wall journal_since;
+    struct hf_room room[HF_ROOMS]; /* as the host agent told last */
+    hf_wall room_since[HF_ROOMS];  /* of is_low; 0 = always so */
     struct blobs *blobs;
     struct agents *agents;
     struct act *act;
@@ -165,6 +167,11 @@ void daemon_paths_ports(struct daemon *d, struct paths_ports *ports);
 void daemon_nics_ports(struct daemon *d, struct nics_ports *ports);
 void daemon_agents_ports(struct daemon *d, struct agents_ports *ports);
 void daemon_ctl_ports(struct daemon *d, struct ctl_ports *ports);
+
+/* daemon_room.c: the host agent has told how much room is left. */
+void daemon_rooms(struct daemon *d, const struct hf_report_host *host);
+/* Its verdicts, as long as it is there to change them. */
+void daemon_rooms_look(const struct daemon *d, struct ctl_shell *shell);
 
 /* daemon_log.c: one line per change. The history has seen this step: it knows who was removed. */
 void daemon_log_changes(const struct engine *e, const struct history *h, const struct hf_event *ev,

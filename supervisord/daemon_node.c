@@ -145,6 +145,8 @@ static void agents_told(void *user, enum hf_agent_kind kind, const struct hf_rep
         nics_told(&d->nics, report, now);
     else
         act_told(d->act, kind, report, now);
+    if (kind == HF_AGENT_HOST && report->kind == HF_REPORT_HOST)
+        daemon_rooms(d, &report->u.host);
 }
 
 static void agents_ask(void *user, hf_time now)
@@ -421,6 +423,7 @@ static void ctl_look(void *user, struct ctl_shell *shell)
     look_link(d, &shell->link);
     look_paths(d, shell);
     look_nics(d, &shell->nics);
+    daemon_rooms_look(d, shell);
     shell->journal_broken = d->journal_status.is_broken;
     shell->journal_since = d->journal_since;
     shell->journal_lost = d->journal_status.lost;

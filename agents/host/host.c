@@ -39,6 +39,10 @@ static hf_time tick(void *user, hf_time now)
     host->sample_at = hf_time_add_ms(now, HOST_SAMPLE_MS);
     probe_host(host->sysroot, host->uuid_path, &report.u.host);
     probe_clocks(&report.u.host);
+    probe_rooms(host->sysroot, host->run_directory, report.u.host.room);
+    for (unsigned i = 0; i < HF_ROOMS; i++)
+        report.u.host.room[i].is_low =
+            judge_room(&report.u.host.room[i], host->history.told.room[i].is_low);
     if (judge_host(&host->history, &report.u.host, now) != JUDGE_HOST_QUIET) {
         host->history =
             (struct judge_host){.has_told = true, .told_at = now, .told = report.u.host};

@@ -5,12 +5,15 @@
 #include "agents/agent.h"
 #include "agents/host/judge.h"
 
-enum { HOST_SAMPLE_MS = 1000 }; /* five small files; a change that matters waits at most so long */
+enum {
+    HOST_SAMPLE_MS = 1000
+}; /* five small files and two statvfs; a change that matters waits at most so long */
 
 struct host {
-    struct agent *agent;   /* set by the owner after agent_open */
-    const char *sysroot;   /* borrowed */
-    const char *uuid_path; /* borrowed; below sysroot */
+    struct agent *agent;       /* set by the owner after agent_open */
+    const char *sysroot;       /* borrowed */
+    const char *uuid_path;     /* borrowed; below sysroot */
+    const char *run_directory; /* borrowed; below sysroot */
     hf_time sample_at;
     struct judge_host history;
 };

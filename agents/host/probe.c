@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/timex.h>
 #include <unistd.h>
 
@@ -131,6 +132,28 @@ void probe_host(const char *sysroot, const char *uuid_path, struct hf_report_hos
         !hf_uuid_number(text, &out->hardware))
         out->hardware = 0;
     free(text);
+}
+
+static void read_room(const char *sysroot, const char *path, struct hf_room *room)
+{
+    char full[PATH_MAX];
+    struct statvfs found;
+
+    memset(room, 0, sizeof *room);
+    if (snprintf(full, sizeof full, "%s%s", sysroot, path) >= (int)sizeof full ||
+        statvfs(full, &found) != 0)
+        return;
+    /* No file system in memory has 2^54 KiB, and the kernel's own counters are of 64 bits. */
+    room->kib = (uint64_t)found.f_blocks * found.f_frsize / 1024;
+    room->kib_free = (uint64_t)found.f_bavail * found.f_frsize / 1024;
+    room->files = found.f_files;
+    room->files_free = found.f_favail;
+}
+
+void probe_rooms(const char *sysroot, const char *run_directory, struct hf_room room[HF_ROOMS])
+{
+    read_room(sysroot, run_directory, &room[HF_ROOM_RUN]);
+    read_room(sysroot, "/dev/shm", &room[HF_ROOM_SHM]);
 }
 
 void probe_clocks(struct hf_report_host *out)

@@ -497,6 +497,35 @@ static void need_local(const struct needs_walk *w)
                                   shell->journal_since, false,      0};
 
     need_link(w, &here);
+/* What ends where nothing more can be written: never a decision, and never a VM that runs. */
+static void need_rooms(const struct needs_walk *w)
+{
+    static const char *const ends[HF_ROOMS] = {
+        [HF_ROOM_RUN] = "no VM can be started on this node",
+        [HF_ROOM_SHM] = "a daemon that starts again gets no connection to corosync"};
+
+    for (unsigned i = 0; i < HF_ROOMS; i++) {
+        const struct ctl_room *room = &w->shell->room[i];
+        const struct hf_room *left = &room->room;
+        struct needs_about about = {HF_SUBJECT_NODE, UINT16_MAX, w->shell->node,
+                                    room->since,     false,      0};
+        struct needs_command largest =
+            needs_command("du -xak %s | sort -n | tail", room->path != NULL ? room->path : "");
+        char files[60] = "";
+
+        if (room->path == NULL || !left->is_low)
+            continue;
+        if (left->files > 0)
+            (void)snprintf(files, sizeof files, " and %llu of %llu files",
+                           (unsigned long long)left->files_free, (unsigned long long)left->files);
+        needs_add(w, left->kib_free == 0 ? NEEDS_ERROR : NEEDS_WARNING, &about, largest.text,
+                  "the file system of %s is nearly full, %llu of %llu KiB%s are left: when it is "
+                  "full, %s; remove something, or make it larger (mount -o remount,size=)",
+                  room->path, (unsigned long long)left->kib_free, (unsigned long long)left->kib,
+                  files, ends[i]);
+    }
+}
+
     need_agents(w, &here);
     if (shell->journal_broken)
         needs_add(w, NEEDS_ERROR, &journal, "df /var/lib/holdfast",
@@ -506,6 +535,7 @@ static void need_local(const struct needs_walk *w)
     if (shell->file_bad)
         needs_add(w, NEEDS_WARNING, &here, "holdfast config check /etc/holdfast/holdfast.conf",
                   "its cluster file cannot be used: %s", shell->file_why);
+    need_rooms(w);
     else if (shell->file_differs)
         needs_add(w, NEEDS_WARNING, &here, "holdfast config show --file",
                   "its cluster file is not the running configuration%s%s",

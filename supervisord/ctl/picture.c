@@ -201,6 +201,27 @@ static void put_link(struct hf_json *j, const struct ctl_link *link)
 }
 
 static void put_daemon(struct hf_json *j, const struct ctl_shell *shell, const struct history *h)
+static void put_rooms(struct hf_json *j, const struct ctl_shell *shell)
+{
+    hf_json_array(j, "rooms");
+    for (unsigned i = 0; i < HF_ROOMS; i++) {
+        const struct ctl_room *room = &shell->room[i];
+
+        if (room->path == NULL || room->room.kib == 0)
+            continue;
+        hf_json_object(j, NULL);
+        hf_json_str(j, "path", room->path);
+        hf_json_bool(j, "low", room->room.is_low);
+        put_wall(j, "since", room->since);
+        hf_json_u64(j, "kib", room->room.kib);
+        hf_json_u64(j, "kib_free", room->room.kib_free);
+        hf_json_u64(j, "files", room->room.files);
+        hf_json_u64(j, "files_free", room->room.files_free);
+        hf_json_end_object(j);
+    }
+    hf_json_end_array(j);
+}
+
 {
     hf_json_object(j, "daemon");
     hf_json_str(j, "node", shell->node);
@@ -212,6 +233,7 @@ static void put_daemon(struct hf_json *j, const struct ctl_shell *shell, const s
     put_agents(j, shell);
     put_link(j, &shell->link);
     hf_json_object(j, "journal");
+    put_rooms(j, shell);
     hf_json_bool(j, "broken", shell->journal_broken);
     put_wall(j, "since", shell->journal_since);
     hf_json_u64(j, "lost", shell->journal_lost);

@@ -86,6 +86,13 @@ struct ctl_nics {
     hf_wall since[HF_NODES_MAX][HF_FABRICS_MAX];
 };
 
+/* What this node's host agent told last of one file system. */
+struct ctl_room {
+    const char *path;    /* NULL: nobody tells */
+    struct hf_room room; /* kib 0: not known */
+    hf_wall since;       /* of is_low; 0 = never seen to change */
+};
+
 /* Everything that the daemon knows beside the engine. Zero it, then fill in what is known. */
 struct ctl_shell {
     hf_time now;
@@ -105,6 +112,7 @@ struct ctl_shell {
     struct ctl_agent agent[HF_AGENT_KINDS]; /* by enum hf_agent_kind; [0] unused */
     struct ctl_link link;
     struct ctl_nics nics;
+    struct ctl_room room[HF_ROOMS];
 
     bool journal_broken; /* records are lost: disk full, hung or refused */
     hf_wall journal_since;

@@ -24,6 +24,13 @@ static void put_host(struct hf_writer *w, const struct hf_report *report)
     hf_put_u64(w, (uint64_t)host->wall_ns);
     fields_put_bool(w, host->clock_synchronised);
     hf_put_u64(w, host->hardware);
+    for (unsigned i = 0; i < HF_ROOMS; i++) {
+        hf_put_u64(w, host->room[i].kib);
+        hf_put_u64(w, host->room[i].kib_free);
+        hf_put_u64(w, host->room[i].files);
+        hf_put_u64(w, host->room[i].files_free);
+        fields_put_bool(w, host->room[i].is_low);
+    }
 }
 
 static void get_host(struct hf_reader *r, struct hf_report *report)
@@ -42,6 +49,13 @@ static void get_host(struct hf_reader *r, struct hf_report *report)
     host->wall_ns = (int64_t)hf_get_u64(r);
     host->clock_synchronised = fields_get_bool(r);
     host->hardware = hf_get_u64(r);
+    for (unsigned i = 0; i < HF_ROOMS; i++) {
+        host->room[i].kib = hf_get_u64(r);
+        host->room[i].kib_free = hf_get_u64(r);
+        host->room[i].files = hf_get_u64(r);
+        host->room[i].files_free = hf_get_u64(r);
+        host->room[i].is_low = fields_get_bool(r);
+    }
 }
 
 static void put_vms(struct hf_writer *w, const struct hf_report *report)

@@ -8,7 +8,7 @@
 #include "supervisord/engine/engine.h"
 #include "supervisord/model/nic.h"
 
-enum { HF_REPORT_VERSION = 3 };
+enum { HF_REPORT_VERSION = 4 };
 
 enum hf_agent_kind {
     HF_AGENT_HOST = 1,
@@ -61,6 +61,19 @@ enum hf_progress {
     HF_PROGRESS_KINDS
 };
 
+/* File systems in memory that we and corosync cannot do without. */
+enum hf_room_place {
+    HF_ROOM_RUN = 0, /* that of the run directory: doors, locks, the ledger of starts */
+    HF_ROOM_SHM,     /* /dev/shm: corosync's connections */
+    HF_ROOMS
+};
+
+struct hf_room {
+    uint64_t kib, kib_free;     /* kib 0: not known */
+    uint64_t files, files_free; /* files 0: not limited, or not known */
+    bool is_low;                /* the agent's verdict (agents/host/judge.h) */
+};
+
 struct hf_report_host {
     struct hf_boot boot;
     uint32_t memory_mib, available_mib;
@@ -72,6 +85,7 @@ struct hf_report_host {
     int64_t wall_ns;
     bool clock_synchronised; /* adjtimex says so */
     uint64_t hardware;       /* hash of the system UUID (base/uuid.h); 0 = not known */
+    struct hf_room room[HF_ROOMS];
 };
 
 struct hf_report {

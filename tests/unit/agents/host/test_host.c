@@ -6,6 +6,7 @@
 #include "tests/unit/check.h"
 
 #include <string.h>
+#include <sys/statvfs.h>
 
 static void put(const char *root, const char *path, const char *text)
 {
@@ -71,9 +72,27 @@ START_TEST(a_host_is_read_from_its_files_and_the_unknown_stays_unknown)
 }
 END_TEST
 
+START_TEST(room_is_what_the_file_system_says_and_unknown_where_there_is_none)
+{
+    struct hf_room room[HF_ROOMS];
+    struct statvfs found;
+
+    memset(room, 0xff, sizeof room);
+    probe_rooms("/nowhere", "/run", room);
+    ck_assert_uint_eq(room[HF_ROOM_RUN].kib, 0);
+    ck_assert_uint_eq(room[HF_ROOM_SHM].files, 0);
+    ck_assert_int_eq(statvfs("/tmp", &found), 0);
+    probe_rooms("", "/tmp", room);
+    ck_assert_uint_eq(room[HF_ROOM_RUN].kib, (uint64_t)found.f_blocks * found.f_frsize / 1024);
+    ck_assert_uint_eq(room[HF_ROOM_RUN].files, found.f_files);
+    ck_assert_uint_gt(room[HF_ROOM_SHM].kib, 0);
+    ck_assert_uint_le(room[HF_ROOM_SHM].kib_free, room[HF_ROOM_SHM].kib);
+}
+END_TEST
+
 START_TEST(every_new_daemon_is_told_at_once)
 {
-    struct host host = {.sysroot = "", .uuid_path = PROBE_UUID_PATH};
+    struct host host = {.sysroot = "", .uuid_path = PROBE_UUID_PATH, .run_directory = "/run"};
     struct agent_rig rig;
     struct agent_setup setup;
     struct hf_report r;
@@ -89,6 +108,7 @@ START_TEST(every_new_daemon_is_told_at_once)
     ck_assert_int_eq(r.kind, HF_REPORT_HOST);
     ck_assert_uint_gt(r.u.host.memory_mib, 0);
     ck_assert_uint_gt(r.u.host.cores, 0);
+    ck_assert_uint_gt(r.u.host.room[HF_ROOM_RUN].kib, 0);
     rig_restart(&rig, HF_AGENT_HOST);
     r = rig_await(&rig, ~0u);
     ck_assert_int_eq(r.kind, HF_REPORT_HOST);
@@ -101,4 +121,5 @@ START_TEST(every_new_daemon_is_told_at_once)
 END_TEST
 
 HF_TEST_MAIN("agents/host", HF_CASE(a_host_is_read_from_its_files_and_the_unknown_stays_unknown),
+             HF_CASE(room_is_what_the_file_system_says_and_unknown_where_there_is_none),
              HF_CASE(every_new_daemon_is_told_at_once))

@@ -44,6 +44,11 @@ START_TEST(what_matters_is_told_at_once_and_the_rest_is_not)
     s.clock_synchronised = false;
     ck_assert_int_eq(after(s, 1), JUDGE_HOST_CLOCK);
     s = calm;
+    s.room[HF_ROOM_SHM].is_low = true;
+    ck_assert_int_eq(after(s, 1), JUDGE_HOST_ROOM);
+    s.room[HF_ROOM_SHM] = (struct hf_room){.kib = 1, .kib_free = 1}; /* figures alone are no news */
+    ck_assert_int_eq(after(s, 1), JUDGE_HOST_QUIET);
+    s = calm;
     s.psi_io_centi = JUDGE_HOST_PSI_CENTI;
     ck_assert_int_eq(after(s, 1), JUDGE_HOST_PRESSURE);
     s = calm;
@@ -61,5 +66,53 @@ START_TEST(what_matters_is_told_at_once_and_the_rest_is_not)
 }
 END_TEST
 
+static bool low_at(uint64_t kib, uint64_t kib_free, bool was_low)
+{
+    struct hf_room room = {.kib = kib, .kib_free = kib_free};
+
+    return judge_room(&room, was_low);
+}
+
+START_TEST(room_is_low_at_a_twentieth_and_where_corosync_could_not_be_reached_again)
+{
+    uint64_t large = 1000 * (uint64_t)JUDGE_ROOM_KIB, some = 8 * (uint64_t)JUDGE_ROOM_KIB;
+
+    ck_assert(!low_at(0, 0, false)); /* not known */
+    ck_assert(!low_at(0, 0, true));
+    ck_assert(low_at(large, large / 20 - 1, false));
+    ck_assert(!low_at(large, large / 20, false));
+    ck_assert(low_at(some, JUDGE_ROOM_KIB - 1, false));
+    ck_assert(!low_at(some, JUDGE_ROOM_KIB, false));
+    ck_assert(low_at(4096, 1023, false)); /* a file system smaller than that mark */
+    ck_assert(!low_at(4096, 1024, false));
+}
+END_TEST
+
+START_TEST(low_room_stays_low_until_there_is_twice_as_much)
+{
+    uint64_t some = 8 * (uint64_t)JUDGE_ROOM_KIB;
+
+    ck_assert(low_at(some, 2 * JUDGE_ROOM_KIB - 1, true));
+    ck_assert(!low_at(some, 2 * JUDGE_ROOM_KIB, true));
+    ck_assert(!low_at(4096, 4096, true));
+}
+END_TEST
+
+START_TEST(files_can_run_out_before_their_room_does)
+{
+    struct hf_room room = {.kib = 1 << 20, .kib_free = 1 << 20, .files = 1000, .files_free = 49};
+
+    ck_assert(judge_room(&room, false));
+    room.files_free = 50;
+    ck_assert(!judge_room(&room, false));
+    ck_assert(judge_room(&room, true));
+    room.files = room.files_free = 0; /* not limited */
+    ck_assert(!judge_room(&room, true));
+}
+END_TEST
+
 HF_TEST_MAIN("agents/host/judge", HF_CASE(quiet_until_the_period_then_a_report),
+             HF_CASE(room_is_low_at_a_twentieth_and_where_corosync_could_not_be_reached_again),
+             HF_CASE(low_room_stays_low_until_there_is_twice_as_much),
+             HF_CASE(files_can_run_out_before_their_room_does),
              HF_CASE(what_matters_is_told_at_once_and_the_rest_is_not))

@@ -99,6 +99,8 @@ START_TEST(a_power_cut_looks_like_the_golden_picture)
     fake_at(63);
     f.shell.agent[HF_AGENT_HOST] = (struct ctl_agent){true, true, true, f.when.wall, ""};
     f.shell.link.token_ms = 1000;
+    f.shell.room[HF_ROOM_RUN] =
+        (struct ctl_room){"/run/holdfast", {800000, 700000, 200000, 199000, false}, {0}};
     strcpy(f.shell.link.version, "3.1.7");
     f.shell.file_path = "/etc/holdfast/holdfast.conf";
     doc = picture();
@@ -345,6 +347,17 @@ START_TEST(this_nodes_own_daemons_are_told)
         needs("n1", "warning", "unknown key", "holdfast config check /etc/holdfast/holdfast.conf"));
     f.shell.file_bad = f.shell.file_differs = false;
     f.shell.ghosts = 1;
+    f.shell.room[HF_ROOM_SHM] =
+        (struct ctl_room){"/dev/shm", {1 << 20, 60, 5000, 4990, false}, {0}};
+    ck_assert_uint_eq(needs_count(), 0);
+    f.shell.room[HF_ROOM_SHM].room.is_low = true;
+    ck_assert(needs("n1", "warning", "/dev/shm is nearly full, 60 of 1048576 KiB",
+                    "du -xak /dev/shm | sort -n | tail"));
+    f.shell.room[HF_ROOM_SHM].room.kib_free = 0;
+    ck_assert(
+        needs("n1", "error", "no connection to corosync", "du -xak /dev/shm | sort -n | tail"));
+    f.shell.room[HF_ROOM_SHM].room.is_low = false;
+    ck_assert_uint_eq(needs_count(), 0);
     ck_assert(needs("colo", "warning", "1 member", "corosync-cpgtool"));
 }
 END_TEST

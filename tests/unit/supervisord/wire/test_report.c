@@ -48,18 +48,20 @@ static const struct hf_flip a_flip = {.epoch = 1ULL << 50,
                                       .confirmed_us = UINT32_MAX,
                                       .wall_ns = -7};
 
-static const struct hf_report_host a_host = {.boot = {{1, 2, 3}},
-                                             .memory_mib = 65536,
-                                             .available_mib = 60000,
-                                             .cores = 64,
-                                             .load_centi = 123,
-                                             .psi_cpu_centi = 4,
-                                             .psi_memory_centi = UINT32_MAX,
-                                             .psi_io_centi = 6,
-                                             .boottime_ns = 1ULL << 62,
-                                             .wall_ns = -5,
-                                             .clock_synchronised = true,
-                                             .hardware = UINT64_MAX};
+static const struct hf_report_host a_host = {
+    .boot = {{1, 2, 3}},
+    .memory_mib = 65536,
+    .available_mib = 60000,
+    .cores = 64,
+    .load_centi = 123,
+    .psi_cpu_centi = 4,
+    .psi_memory_centi = UINT32_MAX,
+    .psi_io_centi = 6,
+    .boottime_ns = 1ULL << 62,
+    .wall_ns = -5,
+    .clock_synchronised = true,
+    .hardware = UINT64_MAX,
+    .room = {{800000, 12, 200000, 199000, true}, {1ULL << 54, UINT64_MAX, 0, 0, false}}};
 
 static void fill_about_nics(struct hf_report *r)
 {
@@ -235,7 +237,7 @@ static void fill_from_daemon(struct hf_report *r)
 /* Bytes of every sample, counted by hand from report.h: a field that is forgotten shows. */
 static const size_t sample_bytes[HF_REPORT_KINDS] = {
     [HF_REPORT_HELLO] = 2 + 1 + 4,
-    [HF_REPORT_HOST] = 2 + 16 + 4 + 4 + 2 + 4 + 3 * 4 + 8 + 8 + 1 + 8,
+    [HF_REPORT_HOST] = 2 + 16 + 4 + 4 + 2 + 4 + 3 * 4 + 8 + 8 + 1 + 8 + 2 * (4 * 8 + 1),
     [HF_REPORT_INVENTORY] = 2 + 8 + 2 + HF_VMS_MAX * 8,
     [HF_REPORT_VM] = 2 + 4 + 4 + 4 + 1,
     [HF_REPORT_WATCH] = 2 + 1 + 1 + 36,
