@@ -489,14 +489,6 @@ static void need_agents(const struct needs_walk *w, const struct needs_about *he
     }
 }
 
-static void need_local(const struct needs_walk *w)
-{
-    const struct ctl_shell *shell = w->shell;
-    struct needs_about here = {HF_SUBJECT_NODE, UINT16_MAX, shell->node, {0}, false, 0};
-    struct needs_about journal = {HF_SUBJECT_NODE,      UINT16_MAX, shell->node,
-                                  shell->journal_since, false,      0};
-
-    need_link(w, &here);
 /* What ends where nothing more can be written: never a decision, and never a VM that runs. */
 static void need_rooms(const struct needs_walk *w)
 {
@@ -526,7 +518,16 @@ static void need_rooms(const struct needs_walk *w)
     }
 }
 
+static void need_local(const struct needs_walk *w)
+{
+    const struct ctl_shell *shell = w->shell;
+    struct needs_about here = {HF_SUBJECT_NODE, UINT16_MAX, shell->node, {0}, false, 0};
+    struct needs_about journal = {HF_SUBJECT_NODE,      UINT16_MAX, shell->node,
+                                  shell->journal_since, false,      0};
+
+    need_link(w, &here);
     need_agents(w, &here);
+    need_rooms(w);
     if (shell->journal_broken)
         needs_add(w, NEEDS_ERROR, &journal, "df /var/lib/holdfast",
                   "journal broken, %llu records lost (decisions go on)%s%s",
@@ -535,7 +536,6 @@ static void need_rooms(const struct needs_walk *w)
     if (shell->file_bad)
         needs_add(w, NEEDS_WARNING, &here, "holdfast config check /etc/holdfast/holdfast.conf",
                   "its cluster file cannot be used: %s", shell->file_why);
-    need_rooms(w);
     else if (shell->file_differs)
         needs_add(w, NEEDS_WARNING, &here, "holdfast config show --file",
                   "its cluster file is not the running configuration%s%s",

@@ -200,7 +200,6 @@ static void put_link(struct hf_json *j, const struct ctl_link *link)
     hf_json_end_object(j);
 }
 
-static void put_daemon(struct hf_json *j, const struct ctl_shell *shell, const struct history *h)
 static void put_rooms(struct hf_json *j, const struct ctl_shell *shell)
 {
     hf_json_array(j, "rooms");
@@ -222,6 +221,7 @@ static void put_rooms(struct hf_json *j, const struct ctl_shell *shell)
     hf_json_end_array(j);
 }
 
+static void put_daemon(struct hf_json *j, const struct ctl_shell *shell, const struct history *h)
 {
     hf_json_object(j, "daemon");
     hf_json_str(j, "node", shell->node);
@@ -232,8 +232,8 @@ static void put_rooms(struct hf_json *j, const struct ctl_shell *shell)
     hf_json_u64(j, "queued", shell->queued);
     put_agents(j, shell);
     put_link(j, &shell->link);
-    hf_json_object(j, "journal");
     put_rooms(j, shell);
+    hf_json_object(j, "journal");
     hf_json_bool(j, "broken", shell->journal_broken);
     put_wall(j, "since", shell->journal_since);
     hf_json_u64(j, "lost", shell->journal_lost);

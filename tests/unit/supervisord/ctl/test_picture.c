@@ -98,9 +98,9 @@ START_TEST(a_power_cut_looks_like_the_golden_picture)
     fake_host_gone(1);
     fake_at(63);
     f.shell.agent[HF_AGENT_HOST] = (struct ctl_agent){true, true, true, f.when.wall, ""};
-    f.shell.link.token_ms = 1000;
     f.shell.room[HF_ROOM_RUN] =
         (struct ctl_room){"/run/holdfast", {800000, 700000, 200000, 199000, false}, {0}};
+    f.shell.link.token_ms = 1000;
     strcpy(f.shell.link.version, "3.1.7");
     f.shell.file_path = "/etc/holdfast/holdfast.conf";
     doc = picture();
@@ -335,6 +335,17 @@ START_TEST(this_nodes_own_daemons_are_told)
     ck_assert(needs("n1", "error", "corosync waits", "holdfast config check"));
     ck_assert_uint_eq(needs_count(), 2);
     f.shell.link.notes_count = 0;
+    f.shell.room[HF_ROOM_SHM] =
+        (struct ctl_room){"/dev/shm", {1 << 20, 60, 5000, 4990, false}, {0}};
+    ck_assert_uint_eq(needs_count(), 0);
+    f.shell.room[HF_ROOM_SHM].room.is_low = true;
+    ck_assert(needs("n1", "warning", "/dev/shm is nearly full, 60 of 1048576 KiB",
+                    "du -xak /dev/shm | sort -n | tail"));
+    f.shell.room[HF_ROOM_SHM].room.kib_free = 0;
+    ck_assert(
+        needs("n1", "error", "no connection to corosync", "du -xak /dev/shm | sort -n | tail"));
+    f.shell.room[HF_ROOM_SHM].room.is_low = false;
+    ck_assert_uint_eq(needs_count(), 0);
     f.shell.journal_broken = true;
     f.shell.journal_lost = 3;
     ck_assert(needs("n1", "error", "3 records lost", "df /var/lib/holdfast"));
@@ -347,17 +358,6 @@ START_TEST(this_nodes_own_daemons_are_told)
         needs("n1", "warning", "unknown key", "holdfast config check /etc/holdfast/holdfast.conf"));
     f.shell.file_bad = f.shell.file_differs = false;
     f.shell.ghosts = 1;
-    f.shell.room[HF_ROOM_SHM] =
-        (struct ctl_room){"/dev/shm", {1 << 20, 60, 5000, 4990, false}, {0}};
-    ck_assert_uint_eq(needs_count(), 0);
-    f.shell.room[HF_ROOM_SHM].room.is_low = true;
-    ck_assert(needs("n1", "warning", "/dev/shm is nearly full, 60 of 1048576 KiB",
-                    "du -xak /dev/shm | sort -n | tail"));
-    f.shell.room[HF_ROOM_SHM].room.kib_free = 0;
-    ck_assert(
-        needs("n1", "error", "no connection to corosync", "du -xak /dev/shm | sort -n | tail"));
-    f.shell.room[HF_ROOM_SHM].room.is_low = false;
-    ck_assert_uint_eq(needs_count(), 0);
     ck_assert(needs("colo", "warning", "1 member", "corosync-cpgtool"));
 }
 END_TEST
