@@ -68,7 +68,7 @@ EMULATED = {
     "ProtectHostname", "RestrictNamespaces", "RestrictRealtime", "RestrictSUIDSGID",
     "LockPersonality", "MemoryDenyWriteExecute", "RestrictAddressFamilies",
     "SystemCallArchitectures", "SystemCallFilter", "SystemCallErrorNumber", "OOMScoreAdjust",
-    "LimitCORE", "LimitNOFILE", "LimitMEMLOCK", "LimitRTPRIO", "PrivateNetwork",
+    "PrivateMounts", "ProtectProc", "ProcSubset", "LimitCORE", "LimitNOFILE", "LimitMEMLOCK", "LimitRTPRIO", "PrivateNetwork",
 }
 
 
@@ -168,12 +168,17 @@ def protect_files(unit, writable, overlays):
             mount("tmpfs", folder, "tmpfs", MS_RDONLY, "mode=000,size=4k")
     if yes(unit, "ProtectKernelLogs") and os.path.exists("/dev/kmsg"):
         mount("/dev/null", "/dev/kmsg", None, MS_BIND)
+    proc = [f"hidepid={one(unit, 'ProtectProc')}"] if one(unit, "ProtectProc") else []
+    proc += [f"subset={one(unit, 'ProcSubset')}"] if one(unit, "ProcSubset") else []
+    if proc:
+        mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, ",".join(proc))
     if one(unit, "ProtectSystem") == "strict":
         private = ["/tmp", "/var/tmp"] if yes(unit, "PrivateTmp") else []
         make_read_only("/", ["/dev", "/proc", "/sys"] + private + writable)
     if yes(unit, "ProtectKernelTunables"):
-        mount("/proc/sys", "/proc/sys", None, MS_BIND)
-        mount(None, "/proc/sys", None, MS_REMOUNT | MS_BIND | MS_RDONLY)
+        if os.path.isdir("/proc/sys"):
+            mount("/proc/sys", "/proc/sys", None, MS_BIND)
+            mount(None, "/proc/sys", None, MS_REMOUNT | MS_BIND | MS_RDONLY)
         make_read_only("/sys", ["/sys/fs/cgroup"])
     if yes(unit, "ProtectControlGroups"):
         make_read_only("/sys/fs/cgroup", [])
@@ -323,7 +328,11 @@ def capability_number(name):
     return names.index(name.removeprefix("CAP_"))
 
 
-def become(unit):
+def last_capability():
+    return int(open("/proc/sys/kernel/cap_last_cap", encoding="utf-8").read())
+
+
+def become(unit, last):
     """User, groups and capabilities: after exec a root process has what is in the bounding set,
     anybody else nothing."""
     user = pwd.getpwnam(one(unit, "User", "root"))
@@ -334,7 +343,6 @@ def become(unit):
     os.setresgid(group.gr_gid, group.gr_gid, group.gr_gid)
     kept = {capability_number(name) for name in words(unit, "CapabilityBoundingSet")}
     if "Service.CapabilityBoundingSet" in unit:
-        last = int(open("/proc/sys/kernel/cap_last_cap", encoding="utf-8").read())
         for number in range(last + 1):
             if number not in kept:
                 prctl(24, number)  # PR_CAPBSET_DROP
@@ -368,6 +376,7 @@ def own_folders(unit):
 
 def enter(unit, overlays=(), also_writable=()):
     """overlays: [(source, target)] bound in the new mount namespace. In a child, before exec."""
+    last = last_capability()
     made = filters(unit)  # runs systemd-analyze: before anything is taken away
     writable = [path for path, _ in own_folders(unit)] + list(also_writable)
     protect_files(unit, writable, overlays)
@@ -380,7 +389,7 @@ def enter(unit, overlays=(), also_writable=()):
         with open("/proc/self/oom_score_adj", "w", encoding="utf-8") as file:
             file.write(one(unit, "OOMScoreAdjust"))
     os.umask(int(one(unit, "UMask", "0022"), 8))
-    become(unit)
+    become(unit, last)
     if yes(unit, "NoNewPrivileges"):
         prctl(38, 1)  # PR_SET_NO_NEW_PRIVS
     for rules in reversed(made):  # the list of what is allowed last: it may not allow seccomp()
