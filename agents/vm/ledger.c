@@ -13,10 +13,7 @@
 
 #define LEDGER_MAGIC "holdfast-start-1"
 
-enum {
-    LINE_MAX_BYTES = 256, /* a magic word, five numbers, a state and a name */
-    FIELDS = 8,
-};
+enum { FIELDS = 8 };
 
 static const char *state_name(enum ledger_state state)
 {
@@ -63,7 +60,7 @@ static bool read_state(const char *word, enum ledger_state *state)
     return false;
 }
 
-static bool parse(char *line, struct ledger_entry *entry)
+static bool parse_fields(char *line, struct ledger_entry *entry)
 {
     const char *field[FIELDS];
     uint64_t uid, start_no, pid, started;
@@ -90,10 +87,27 @@ static bool parse(char *line, struct ledger_entry *entry)
     return hf_str_copy(entry->name, sizeof entry->name, field[6]);
 }
 
+int ledger_line(const struct ledger_entry *entry, char line[LEDGER_LINE_MAX])
+{
+    return snprintf(line, LEDGER_LINE_MAX, LEDGER_MAGIC " %u %u %s %d %llu %s end\n",
+                    (unsigned)entry->uid, (unsigned)entry->start_no, state_name(entry->state),
+                    (int)entry->driver.pid, (unsigned long long)entry->driver.started, entry->name);
+}
+
+bool ledger_parse(const char *line, struct ledger_entry *entry)
+{
+    char fields[LEDGER_LINE_MAX], again[LEDGER_LINE_MAX];
+
+    if (!hf_str_copy(fields, sizeof fields, line) || !parse_fields(fields, entry))
+        return false;
+    (void)ledger_line(entry, again);
+    return strcmp(again, line) == 0;
+}
+
 enum hf_code ledger_read(const char *folder, hf_vm_uid uid, struct ledger_entry *entry,
                          struct hf_err *err)
 {
-    char path[PATH_MAX], line[LINE_MAX_BYTES];
+    char path[PATH_MAX], line[LEDGER_LINE_MAX];
     ssize_t len;
     int fd;
 
@@ -110,7 +124,7 @@ enum hf_code ledger_read(const char *folder, hf_vm_uid uid, struct ledger_entry 
     }
     close(fd);
     line[len] = '\0';
-    if (strlen(line) != (size_t)len || !parse(line, entry) || entry->uid != uid)
+    if (strlen(line) != (size_t)len || !ledger_parse(line, entry) || entry->uid != uid)
         return hf_err_set(err, HF_EBAD, "ledger: %s is not what was written there", path);
     return HF_OK;
 }
@@ -118,11 +132,8 @@ enum hf_code ledger_read(const char *folder, hf_vm_uid uid, struct ledger_entry 
 /* A reader sees the old line or the new one. No fsync: a tmpfs has nothing that could be later. */
 enum hf_code ledger_write(const char *folder, const struct ledger_entry *entry, struct hf_err *err)
 {
-    char path[PATH_MAX], fresh[PATH_MAX], line[LINE_MAX_BYTES];
-    int len =
-        snprintf(line, sizeof line, LEDGER_MAGIC " %u %u %s %d %llu %s end\n", (unsigned)entry->uid,
-                 (unsigned)entry->start_no, state_name(entry->state), (int)entry->driver.pid,
-                 (unsigned long long)entry->driver.started, entry->name);
+    char path[PATH_MAX], fresh[PATH_MAX], line[LEDGER_LINE_MAX];
+    int len = ledger_line(entry, line);
     bool is_written;
     int fd;
 

@@ -23,6 +23,13 @@ struct ledger_entry {
     char name[HF_NAME_MAX + 1];
 };
 
+enum { LEDGER_LINE_MAX = 256 }; /* a magic word, five numbers, a state and a name */
+
+/* An entry as the one line of its file, and back: nothing but what ledger_line() makes is read,
+ * to the byte. */
+int ledger_line(const struct ledger_entry *entry, char line[LEDGER_LINE_MAX]);
+bool ledger_parse(const char *line, struct ledger_entry *entry);
+
 /* Make the folder if it is not there. HF_EIO. */
 enum hf_code ledger_open(const char *folder, struct hf_err *err);
 /* HF_ENOENT: no start of it was executed here. HF_EBAD, HF_EIO: not known. Any thread. */

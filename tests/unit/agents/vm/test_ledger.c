@@ -87,6 +87,7 @@ START_TEST(a_file_that_does_not_read_is_never_no_start)
         "holdfast-start-1 1 5 destroyed 0 0 mq-1 end\n",
         "holdfast-start-1 1 5 created -1 0 mq-1 end\n",
         "holdfast-start-1 1 5 created 0 0 ../x end\n",
+        "holdfast-start-1 1 05 created 0 0 mq-1 end\n", /* another way to write 5 */
     };
     struct ledger_entry out;
     struct hf_err err;
@@ -141,6 +142,6 @@ START_TEST(all_are_found_and_what_does_not_read_is_told)
 END_TEST
 
 HF_TEST_MAIN_WITH("agents/vm/ledger", setup, teardown, HF_CASE(what_is_written_is_read),
-                  HF_LOOP(a_file_that_does_not_read_is_never_no_start, 0, 12),
+                  HF_LOOP(a_file_that_does_not_read_is_never_no_start, 0, 13),
                   HF_CASE(a_write_that_fails_leaves_the_old_file),
                   HF_CASE(all_are_found_and_what_does_not_read_is_told))
