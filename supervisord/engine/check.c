@@ -171,6 +171,8 @@ static const char *vm_fault(const struct engine *e, const struct vm *v, hf_nodes
     bool is_nowhere = v->state == HF_VM_PLACING || v->state == HF_VM_UNPLACEABLE;
     RULE(!is_nowhere || v->possible == 0, "I6 a VM looks for a place and may be running");
     RULE(v->state != HF_VM_WAITING || v->possible != 0, "I6 a VM waits for proof of nothing");
+    RULE(v->target == HF_NO_NODE.ix || vm_is_on_its_way(v),
+         "I13 a VM that goes nowhere has a target");
     RULE(!hf_token_is(v->stray_order) || v->stray_on < e->group.nodes_count,
          "I5 a stray's order has no actor");
     const char *fault = legs_fault(e, v);

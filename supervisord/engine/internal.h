@@ -244,6 +244,7 @@ void vm_node_rejoined(struct step *s, uint8_t n);
 void vm_node_proved(struct step *s, uint8_t n);
 bool vm_done(struct step *s, const struct hf_event *ev); /* false: token is none of a VM's */
 bool vm_is_on_home(const struct vm *v);                  /* starting, running or stopping */
+bool vm_is_on_its_way(const struct vm *v);               /* where a target says where it goes */
 struct vm *vm_of_uid(struct engine *e, hf_vm_uid uid);
 
 /* fence.c */

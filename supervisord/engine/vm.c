@@ -433,6 +433,13 @@ static void perform(struct step *s, struct vm *v, enum vm_act act)
     }
 }
 
+/* A move that ends elsewhere than on its way (found where it was left, held, given up) is over: its
+ * target binds nobody and takes no room (seed 24873). Who still wants it away says so again. */
+bool vm_is_on_its_way(const struct vm *v)
+{
+    return v->state == HF_VM_STOPPING || v->state == HF_VM_WAITING || v->state == HF_VM_PLACING;
+}
+
 /* The only place that lets a VM's state change; an act may settle on a neighbour of rule->next. */
 bool vm_apply(struct step *s, struct vm *v, enum hf_vm_event event, enum hf_reason why)
 {
@@ -445,6 +452,8 @@ bool vm_apply(struct step *s, struct vm *v, enum hf_vm_event event, enum hf_reas
     v->why = (uint8_t)why;
     v->since_seq = s->e->seq;
     perform(s, v, rule->act);
+    if (!vm_is_on_its_way(v))
+        v->target = HF_NO_NODE.ix;
     s->needs_review = true;
     step_note_vm(s, v, was, v->why, rule->act == ACT_FAILED_ONCE ? v->failures : 0);
     if (v->home == HF_NO_NODE.ix) /* tell where it was */

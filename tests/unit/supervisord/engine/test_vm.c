@@ -302,6 +302,54 @@ START_TEST(a_node_that_can_start_nothing_is_not_tried_for_ever)
 }
 END_TEST
 
+/* Seed 24873: its companion was allowed nowhere else, and never started. */
+START_TEST(a_move_is_over_when_the_vm_is_found_where_it_was_left)
+{
+    form(3);
+    struct hf_vm_def def = a_vm("b");
+    hf_vm_uid uid = running_on(a_vm("a"), 1);
+    (void)snprintf(vm(uid)->def.together, sizeof vm(uid)->def.together, "pair");
+    (void)snprintf(def.together, sizeof def.together, "pair");
+    def.allowed = hf_bit((hf_node){1});
+    order(HF_ORDER_VM_MOVE, 2, uid);
+    ck_state(uid, HF_VM_STOPPING);
+    ck_assert_uint_eq(vm(uid)->target, 2);
+    host_gone(1); /* and with it the order to stop it */
+    ck_state(uid, HF_VM_WAITING);
+    boots(1, 1);
+    members(false);
+    facts(1);
+    inventory(1, (const hf_vm_uid[]){uid, 0});
+    ck_state(uid, HF_VM_RUNNING);
+    ck_assert_uint_eq(vm(uid)->target, HF_NO_NODE.ix);
+    struct load load;
+    place_load(&t.e, NULL, &load);
+    ck_assert_uint_eq(load.promised_mib[2], 0);
+    hf_vm_uid companion = add(def, true);
+    ck_state(companion, HF_VM_STARTING);
+    ck_assert_uint_eq(vm(companion)->home, 1);
+}
+END_TEST
+
+START_TEST(who_is_started_by_hand_on_its_way_has_arrived)
+{
+    form(3);
+    hf_vm_uid uid = running_on(a_vm("a"), 1);
+    order(HF_ORDER_VM_MOVE, 2, uid);
+    host_gone(1);
+    order(HF_ORDER_DISARM, HF_NO_NODE.ix, 0);
+    order(HF_ORDER_CONFIRM, 1, 0);
+    ck_state(uid, HF_VM_PLACING); /* disarmed, nobody starts it but a person */
+    ck_assert_uint_eq(vm(uid)->target, 2);
+    seen(0, uid, 0, HF_SEEN_RUNNING);
+    ck_state(uid, HF_VM_HELD);
+    ck_assert_uint_eq(vm(uid)->target, HF_NO_NODE.ix);
+    ck_assert_ptr_null(engine_fault(&t.e));
+    vm(uid)->target = 2;
+    ck_assert_ptr_nonnull(strstr(engine_fault(&t.e), "I13"));
+}
+END_TEST
+
 HF_TEST_MAIN("engine/vm",
              HF_LOOP(every_pair_of_state_and_event_is_decided, 0, HF_VM_STATES *HF_VM_EVENTS),
              HF_CASE(a_lost_host_is_fenced_and_its_vm_starts_only_after_the_proof),
@@ -321,4 +369,6 @@ HF_TEST_MAIN("engine/vm",
              HF_CASE(a_home_lost_mid_start_waits_for_proof),
              HF_CASE(disarmed_nothing_is_done_alone),
              HF_CASE(who_stops_and_starts_a_waiting_vm_has_decided_anew),
-             HF_CASE(a_node_that_can_start_nothing_is_not_tried_for_ever))
+             HF_CASE(a_node_that_can_start_nothing_is_not_tried_for_ever),
+             HF_CASE(a_move_is_over_when_the_vm_is_found_where_it_was_left),
+             HF_CASE(who_is_started_by_hand_on_its_way_has_arrived))
