@@ -8,6 +8,7 @@
 
 #include "supervisord/base/assert.h"
 #include "supervisord/base/log.h"
+#include "tests/sim/options.h"
 #include "tests/sim/replay.h"
 #include "tests/sim/scenario.h"
 #include "tests/sim/seeds.h"
@@ -38,7 +39,7 @@ static const char usage[] =
     "       holdfast-sim --kept FILE            seeds that once failed\n"
     "       holdfast-sim --scenario DIR [-v]\n"
     "       holdfast-sim --replay FILE\n"
-    "       --minutes N shortens the safety phase (default 60)\n";
+    "       --minutes N shortens the safety phase (default 60); --generator 2 draws no NICs\n";
 
 struct command {
     struct swarm_settings swarm;
@@ -95,6 +96,9 @@ static bool read_arguments(int argc, char **argv, struct command *c)
         else if (strcmp(name, "--minutes") == 0 && read_number(argv[++i], &number) && number >= 1 &&
                  number <= 100000)
             c->swarm.minutes = (uint32_t)number;
+        else if (strcmp(name, "--generator") == 0 && read_number(argv[++i], &number) &&
+                 number >= 1 && number <= SIM_GENERATOR)
+            c->swarm.generator = (unsigned)number;
         else if (strcmp(name, "--journal") == 0)
             c->journal = argv[++i];
         else if (strcmp(name, "--scenario") == 0)
@@ -129,6 +133,6 @@ int main(int argc, char **argv)
     if (c.kept != NULL)
         return seeds_run(c.kept);
     if (c.wants_one)
-        return swarm_one(c.seed, c.is_verbose, 0, c.journal, c.swarm.minutes);
+        return swarm_one(c.seed, &c.swarm, c.is_verbose, 0, c.journal);
     return swarm_run(&c.swarm);
 }

@@ -19,6 +19,7 @@ enum { NODE_REPORTS_MAX = 256, NODE_RESULTS_MAX = 8, NODE_FENCES_MAX = 16 };
 struct node_report {
     enum hf_event_type type; /* FACTS INVENTORY VM DONE; nothing else */
     int64_t at;
+    bool is_read; /* by the daemon, whose outbox had no room for it */
     hf_vm_uid uid;
     uint32_t start_no;
     enum hf_seen seen;

@@ -74,19 +74,20 @@ static void draw_nics(struct sim_options *opt)
 {
     struct hf_rng rng = hf_rng_seeded(opt->seed ^ 0xca4du);
     struct hf_rng *r = &rng;
-    opt->has_nics = hf_rng_permille(r, 600);
+    opt->has_nics = hf_rng_permille(r, 600) && opt->generator >= 3;
     opt->nic_hold_ms = ONE_OF(r, 1000, 5000, 30000);
     opt->policy.leg_move_ms = ONE_OF(r, 1000, 2000, 5000, 30000);
     for (unsigned i = FAULT_N1; i <= FAULT_N10 && opt->has_nics; i++)
         opt->weight[i] = hf_rng_permille(r, 500) ? (uint32_t)hf_rng_between(r, 1, 15) : 0;
 }
 
-void options_draw(struct sim_options *opt, uint64_t seed)
+void options_draw(struct sim_options *opt, uint64_t seed, unsigned generator)
 {
     struct hf_rng rng = hf_rng_seeded(seed ^ 0x5ee0u);
     struct hf_rng *r = &rng;
     memset(opt, 0, sizeof *opt);
     opt->seed = seed;
+    opt->generator = generator == 0 || generator > SIM_GENERATOR ? SIM_GENERATOR : generator;
     opt->nodes = (uint8_t)ONE_OF(r, 3, 3, 3, 3, 4, 5);
     opt->vms = (uint8_t)hf_rng_between(r, 1, 10);
     opt->minutes = 60;
@@ -278,7 +279,7 @@ bool options_set(struct sim_options *opt, const char *name, const char *value)
 
 void options_print(const struct sim_options *opt, FILE *to)
 {
-    fprintf(to, "options (generator %d):", SIM_GENERATOR);
+    fprintf(to, "options (generator %u):", opt->generator);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         fprintf(to, " %s=%llu", keys[i].name, (unsigned long long)key_get(opt, &keys[i]));
     fprintf(to, " fence_retry_ms=");

@@ -16,6 +16,7 @@ enum { SIM_VMS_MAX = 48 }; /* uids a run may ever use: the truth is kept by uid 
 
 struct sim_options {
     uint64_t seed;
+    unsigned generator;
     uint8_t nodes;    /* 3..5 */
     uint8_t vms;      /* added at the start */
     uint32_t minutes; /* of the safety phase */
@@ -56,7 +57,8 @@ struct sim_options {
     uint32_t nic_hold_ms;          /* hold-down of a PF that came back */
 };
 
-void options_draw(struct sim_options *opt, uint64_t seed);
+/* `generator` 0 is today's; what generator 2 drew is still drawn (before there were NICs). */
+void options_draw(struct sim_options *opt, uint64_t seed, unsigned generator);
 /* Defaults for a scenario: three nodes, no chance at all. */
 void options_plain(struct sim_options *opt);
 /* "key value" of a scenario's config; false: unknown key or bad value. */

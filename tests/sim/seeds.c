@@ -19,11 +19,13 @@ int seeds_run(const char *file)
     }
     while (fgets(line, sizeof line, in) != NULL) {
         char *end;
+        struct swarm_settings settings = {0};
         uint64_t seed = strtoull(line, &end, 10);
         if (line[0] == '#' || end == line)
             continue;
+        settings.generator = (unsigned)strtoul(end, NULL, 10);
         count++;
-        bad += swarm_one(seed, false, 0, NULL, 0) != 0;
+        bad += swarm_one(seed, &settings, false, 0, NULL) != 0;
     }
     fclose(in);
     printf("kept seeds %u, violations %u\n", count, bad);

@@ -29,7 +29,7 @@ void sim_fail(struct sim *s, const char *format, ...)
     vsnprintf(s->why, sizeof s->why, format, args);
     va_end(args);
     s->is_failed = true;
-    s->is_limit = s->shows_limit && format[0] != 'L'; /* a lie does not excuse standing still */
+    s->is_limit = s->shows_limit && s->why[0] != 'L'; /* a lie does not excuse standing still */
     SAY(s, -1, "VIOLATION %s", s->why);
 }
 

@@ -38,14 +38,11 @@ static double wall_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void run(struct sim *s, uint64_t seed, const struct sim_log *log, uint32_t minutes)
+static void draw(struct sim_options *opt, uint64_t seed, const struct swarm_settings *settings)
 {
-    struct sim_options opt;
-    options_draw(&opt, seed);
-    if (minutes != 0)
-        opt.minutes = minutes;
-    sim_open(s, &opt, log);
-    sim_run_seed(s);
+    options_draw(opt, seed, settings->generator);
+    if (settings->minutes != 0)
+        opt->minutes = settings->minutes;
 }
 
 static void add_up(struct swarm_sums *sums, const struct sim *s)
@@ -81,7 +78,10 @@ static void worker(struct swarm_sums *sums, const struct swarm_settings *setting
         if (seed > settings->last || sums->stop)
             break;
         sums->now_seed[job] = seed;
-        run(s, seed, NULL, settings->minutes);
+        struct sim_options opt;
+        draw(&opt, seed, settings);
+        sim_open(s, &opt, NULL);
+        sim_run_seed(s);
         add_up(sums, s);
         if (s->is_failed && s->is_limit) {
             sums->limits++;
@@ -201,7 +201,7 @@ int swarm_run(const struct swarm_settings *settings)
         fflush(stdout);
         pid_t pid = fork(); /* it may abort */
         if (pid == 0)
-            exit(swarm_one(worst, false, TAIL_LINES, NULL, settings->minutes));
+            exit(swarm_one(worst, settings, false, TAIL_LINES, NULL));
         waitpid(pid, NULL, 0);
     }
     if (settings->wants_coverage)
@@ -254,7 +254,8 @@ void swarm_died(const char *condition, const char *file, int line)
     fflush(stdout);
 }
 
-int swarm_one(uint64_t seed, bool is_verbose, uint32_t tail, const char *journal, uint32_t minutes)
+int swarm_one(uint64_t seed, const struct swarm_settings *settings, bool is_verbose, uint32_t tail,
+              const char *journal)
 {
     struct sim *s = malloc(sizeof *s);
     struct sim_log log = {.is_on = is_verbose || tail > 0, .is_printed = is_verbose};
@@ -265,9 +266,7 @@ int swarm_one(uint64_t seed, bool is_verbose, uint32_t tail, const char *journal
         log.tail_cap = log.tail != NULL ? tail : 0;
     }
     struct sim_options opt;
-    options_draw(&opt, seed);
-    if (minutes != 0)
-        opt.minutes = minutes;
+    draw(&opt, seed, settings);
     printf("seed %" PRIu64 "\n", seed);
     options_print(&opt, stdout);
     current = s;

@@ -12,13 +12,15 @@ struct swarm_settings {
     unsigned jobs;
     bool wants_coverage;
     bool keeps_going;
-    uint32_t minutes; /* 0: as drawn */
+    uint32_t minutes;   /* 0: as drawn */
+    unsigned generator; /* 0: today's */
 };
 
 /* Returns the exit code. The last line on stdout is the summary. */
 int swarm_run(const struct swarm_settings *settings);
-/* One seed, with its timeline if wanted. Returns the exit code. */
-int swarm_one(uint64_t seed, bool is_verbose, uint32_t tail, const char *journal, uint32_t minutes);
+/* One seed, drawn as the settings say, with its timeline if wanted. Returns the exit code. */
+int swarm_one(uint64_t seed, const struct swarm_settings *settings, bool is_verbose, uint32_t tail,
+              const char *journal);
 
 /* A line of the objects under test, for the timeline of the single run. */
 void swarm_logged(const char *text);
