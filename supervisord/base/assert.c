@@ -1,5 +1,6 @@
 #include "supervisord/base/assert.h"
 
+#include "supervisord/base/guard.h"
 #include "supervisord/base/stderr.h"
 
 #include <stdio.h>
@@ -16,5 +17,6 @@ _Noreturn void hf_assert_failed(const char *condition, const char *file, int lin
     }
     if (len > 0)
         (void)hf_stderr_write(text, (size_t)len);
+    hf_guard_leave();
     abort();
 }

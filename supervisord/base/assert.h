@@ -4,8 +4,8 @@
 #ifndef SUPERVISORD_BASE_ASSERT_H
 #define SUPERVISORD_BASE_ASSERT_H
 
-/* Print place and condition on stderr and abort(). The only symbol pure code may need from libc's
- * failure path; tests replace it by linking their own. */
+/* Print place and condition on stderr and abort(), or leave the guard that runs (guard.h). The only
+ * symbol pure code may need from libc's failure path; tests replace it by linking their own. */
 _Noreturn void hf_assert_failed(const char *condition, const char *file, int line);
 
 #define HF_ASSERT(condition)                                                                       \

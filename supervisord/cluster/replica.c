@@ -12,7 +12,7 @@ static size_t aligned(size_t bytes)
 
 size_t replica_size(void)
 {
-    return sizeof(struct replica) + 2 * aligned(engine_size()) + aligned(copy_bytes_max()) +
+    return sizeof(struct replica) + 3 * aligned(engine_size()) + aligned(copy_bytes_max()) +
            OUTBOX_BYTES;
 }
 
@@ -26,6 +26,16 @@ struct engine *replica_state(struct replica *r)
 struct engine *replica_spare(struct replica *r)
 {
     return (struct engine *)(void *)(r->arena + r->at_engine[1 - r->engine_ix]);
+}
+
+struct engine *replica_shadow(struct replica *r)
+{
+    struct engine *shadow = (struct engine *)(void *)(r->arena + r->at_shadow);
+
+    if (!r->has_shadow)
+        memcpy(shadow, replica_state(r), engine_size());
+    r->has_shadow = true;
+    return shadow;
 }
 
 uint8_t *replica_snap_bytes(struct replica *r)
@@ -48,7 +58,7 @@ const struct engine *replica_engine(const struct replica *r)
 void replica_state_swapped(struct replica *r)
 {
     r->engine_ix = 1 - r->engine_ix;
-    r->has_digest = false;
+    r->has_digest = r->has_shadow = false;
     r->is_replaced = true;
     r->self_node = engine_node_by_id(replica_state(r), r->settings.nodeid);
 }
@@ -162,7 +172,8 @@ enum hf_code replica_init(struct replica *r, const struct replica_settings *sett
     r->ports = *ports;
     r->at_engine[0] = 0;
     r->at_engine[1] = aligned(engine_size());
-    r->at_snap = 2 * aligned(engine_size());
+    r->at_shadow = 2 * aligned(engine_size());
+    r->at_snap = 3 * aligned(engine_size());
     r->at_outbox = r->at_snap + aligned(copy_bytes_max());
     r->stage_due = REPLICA_NEVER;
     r->self_node = HF_NO_NODE;

@@ -20,7 +20,7 @@ void apply_step(struct replica *r, bool is_mine, uint64_t cookie)
     struct engine *e = replica_state(r);
     uint64_t seq = r->event.seq;
 
-    engine_step(e, &r->event, &r->out);
+    engine_step_tried(e, replica_shadow(r), &r->event, &r->out);
     beat_applied(r, &r->event);
     r->ports.stepped(r->ports.user, e, &r->event, &r->out, is_mine, cookie);
     for (uint32_t i = 0; i < r->out.effects_count; i++) {

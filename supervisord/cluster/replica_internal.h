@@ -146,7 +146,7 @@ struct replica {
     hf_node self_node;
     struct stream streams[HF_NODES_MAX];
     uint64_t digest_seq, digest_kept; /* engine digest, kept until the next step */
-    bool has_digest;
+    bool has_digest, has_shadow;
 
     /* the transfer */
     bool is_copying;                         /* somebody lacks the state */
@@ -173,18 +173,19 @@ struct replica {
     struct beats beats;
     struct counters counters;
     /* Large: never cleared as a whole. */
-    size_t at_engine[2], at_snap, at_outbox;
+    size_t at_engine[2], at_shadow, at_snap, at_outbox;
     struct hf_event event;
     struct engine_out out;
     struct hf_effect pending[HF_EFFECTS_MAX];
     uint8_t message[HF_GROUP_MESSAGE_MAX];
-    _Alignas(8) uint8_t arena[]; /* two engines, a snapshot, the outbox's bytes */
+    _Alignas(8) uint8_t arena[]; /* three engines, a snapshot, the outbox's bytes */
 };
 
 /* replica.c */
 struct engine *replica_state(struct replica *r); /* the current one, also when forming */
 struct engine *replica_spare(struct replica *r);
-void replica_state_swapped(struct replica *r); /* after a swap: what is derived is stale */
+struct engine *replica_shadow(struct replica *r); /* in the same state, to try events on */
+void replica_state_swapped(struct replica *r);    /* after a swap: what is derived is stale */
 uint8_t *replica_snap_bytes(struct replica *r);
 uint8_t *replica_outbox_bytes(struct replica *r);
 void replica_enter(struct replica *r, enum stage stage, enum replica_phase phase, const char *why);

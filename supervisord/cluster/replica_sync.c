@@ -80,6 +80,18 @@ static void fill_members_event(struct replica *r)
     }
 }
 
+/* Nothing can be decided in a view that the engine cannot take in, and no event of it can be
+ * skipped: frozen, by all alike, until the members change or a while has passed. */
+static bool view_is_digestible(struct replica *r)
+{
+    bool is_good;
+
+    fill_members_event(r);
+    is_good = engine_try(replica_shadow(r), &r->event, &r->out);
+    r->has_shadow = false; /* a step ahead, or worthless */
+    return is_good;
+}
+
 static void synchronise(struct replica *r, hf_time now)
 {
     uint64_t seq = engine_seq(replica_state(r));
@@ -139,6 +151,13 @@ static void left_behind(struct replica *r, hf_time now)
     replica_enter(r, STAGE_OUTSIDE, REPLICA_FROZEN, "did not hold the group's state in time");
 }
 
+static void stand_still(struct replica *r, const char *why, hf_time now)
+{
+    r->is_late = false;
+    r->stage_due = hf_time_add_ms(now, AGREEMENTS_PAUSE * r->settings.hello_wait_ms);
+    replica_enter(r, STAGE_FROZEN, REPLICA_FROZEN, why);
+}
+
 void sync_conclude(struct replica *r, hf_time now)
 {
     if (count_ready(r) < replica_majority(r)) {
@@ -148,9 +167,7 @@ void sync_conclude(struct replica *r, hf_time now)
         }
         /* Not for ever: the view may stay as it is, and messages that were lost were lost once
          * (seed 115307: three nodes stood still for an hour). */
-        r->is_late = false;
-        r->stage_due = hf_time_add_ms(now, AGREEMENTS_PAUSE * r->settings.hello_wait_ms);
-        replica_enter(r, STAGE_FROZEN, REPLICA_FROZEN, "no majority could take the state");
+        stand_still(r, "no majority could take the state", now);
         return;
     }
     if (!r->self->is_ok) {
@@ -158,5 +175,9 @@ void sync_conclude(struct replica *r, hf_time now)
         return;
     }
     name_participants(r);
+    if (!view_is_digestible(r)) {
+        stand_still(r, "the engine cannot digest this view: a mistake of ours", now);
+        return;
+    }
     synchronise(r, now);
 }

@@ -130,6 +130,14 @@ static void need_group(const struct needs_walk *w)
             "fencing storm: %u nodes were fenced in a short time; nothing more is fenced until a "
             "person has looked and arms again",
             engine_group(shell->engine).storm_count);
+    if (shell->engine != NULL && engine_group(shell->engine).skipped > 0)
+        needs_add(w, NEEDS_ERROR, &timeless, "holdfast arm",
+                  "the engine could not digest %u event%s and skipped %s, the newest at seq %llu: "
+                  "keep the journal for its makers; nothing is restarted until a person arms again",
+                  engine_group(shell->engine).skipped,
+                  engine_group(shell->engine).skipped == 1 ? "" : "s",
+                  engine_group(shell->engine).skipped == 1 ? "it" : "them",
+                  (unsigned long long)engine_group(shell->engine).skipped_seq);
     if (shell->ghosts > 0)
         needs_add(w, NEEDS_WARNING, &timeless, "corosync-cpgtool",
                   "%u member%s of the process group %s outside the totem ring and not counted",

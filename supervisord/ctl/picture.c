@@ -139,6 +139,7 @@ static void put_group(struct hf_json *j, const struct ctl_shell *shell)
         hf_json_bool(j, "startup_grace", view.in_startup_grace);
         hf_json_bool(j, "storm", view.in_storm);
         hf_json_u64(j, "storm_count", view.storm_count);
+        hf_json_u64(j, "skipped", view.skipped);
         hf_json_u64(j, "epoch", view.epoch);
         hf_json_u64(j, "seq", view.seq);
         put_state_digest(j, shell->engine);

@@ -227,6 +227,15 @@ enum hf_code engine_init(struct engine *e, const struct hf_group *group, struct 
  * and indexes in range (decoders see to that). */
 void engine_step(struct engine *e, const struct hf_event *ev, struct engine_out *out);
 
+/* engine_step for whoever must outlive a mistake of ours. `shadow` is a second engine in the state
+ * of `e`, and is again afterwards. It steps first; if an assertion fails in it, the event is
+ * skipped: nothing of it reaches the state but that it is counted and the group disarmed. All
+ * replicas skip alike, because all fail alike. Not for a view that engine_try did not try. */
+void engine_step_tried(struct engine *e, struct engine *shadow, const struct hf_event *ev,
+                       struct engine_out *out);
+/* Would this event break an assertion of ours? Then false, and `shadow` is worthless. */
+bool engine_try(struct engine *shadow, const struct hf_event *ev, struct engine_out *out);
+
 /* What `actor` still owes (its orders, and every armed timer): after a restart, a snapshot or a new
  * view. Same tokens as when ordered, safe to repeat. Returns the count. */
 uint32_t engine_pending(const struct engine *e, hf_node actor,
@@ -272,6 +281,8 @@ struct hf_group_view {
     bool in_storm; /* too many fences: no more without an operator (arm) */
     uint8_t storm_count;
     uint16_t vms_count;
+    uint32_t skipped;     /* events that could not be digested since the group was last armed */
+    uint64_t skipped_seq; /* the newest of them */
 };
 
 struct hf_node_view {

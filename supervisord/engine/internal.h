@@ -156,7 +156,9 @@ struct engine {
     struct timer startup; /* armed: the grace after a cold start runs */
     struct timer storm;   /* armed: fences are counted */
     uint8_t storm_count;
-    bool in_storm; /* too many: none more without an operator */
+    bool in_storm;        /* too many: none more without an operator */
+    uint32_t skipped;     /* events that the engine could not digest, since it was last armed */
+    uint64_t skipped_seq; /* the newest of them */
     hf_vm_uid uid_last;
     uint16_t vms_count, slots_end; /* used slots; all used ones are below slots_end */
     struct node nodes[HF_NODES_MAX];

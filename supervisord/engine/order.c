@@ -169,6 +169,7 @@ static void arm(struct step *s)
         return;
     }
     s->needs_review = true;
+    e->skipped = 0;
     path_record(e);
     if (e->is_armed) {
         fence_storm_over(e);

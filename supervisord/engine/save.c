@@ -6,7 +6,7 @@
 #include "supervisord/base/hash.h"
 #include "supervisord/engine/internal.h"
 
-enum { SAVE_VERSION = 3 };
+enum { SAVE_VERSION = 4 };
 
 static void put_token(struct hf_writer *w, struct hf_token t)
 {
@@ -201,6 +201,8 @@ static void put_engine(struct hf_writer *w, const struct engine *e)
             hf_put_u16(w, i);
             put_vm(w, &e->vms[i]);
         }
+    hf_put_u32(w, e->skipped);
+    hf_put_u64(w, e->skipped_seq);
 }
 
 size_t engine_save(const struct engine *e, uint8_t *bytes, size_t cap)
@@ -474,6 +476,8 @@ static enum hf_code get_engine(struct hf_reader *r, struct engine *e, struct hf_
     FOR_EACH_NODE (e, n)
         get_node(r, e, &e->nodes[n]);
     get_vms(r, e);
+    e->skipped = hf_get_u32(r);
+    e->skipped_seq = hf_get_u64(r);
     if (!hf_reader_ended(r))
         return hf_err_set(err, HF_EBAD, "state: does not decode at byte %zu of %zu", r->pos,
                           r->len);

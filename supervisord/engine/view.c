@@ -223,6 +223,8 @@ struct hf_group_view engine_group(const struct engine *e)
         .in_storm = e->in_storm,
         .storm_count = e->storm_count,
         .vms_count = e->vms_count,
+        .skipped = e->skipped,
+        .skipped_seq = e->skipped_seq,
     };
 }
 

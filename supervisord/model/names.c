@@ -246,6 +246,8 @@ static const struct reason reasons[] = {
     [HF_WHY_DISARMED] = {"disarmed", "recovery is disarmed"},
     [HF_WHY_STORM] = {"storm", "too many nodes were fenced in a short time, a person must decide"},
     [HF_WHY_STORM_OVER] = {"storm-over", "an operator allowed fencing again"},
+    [HF_WHY_SKIPPED] = {"skipped", "an event could not be digested, it was skipped and recovery is "
+                                   "disarmed"},
 
     [HF_WHY_ADDED] = {"added", "an operator added it"},
     [HF_WHY_REMOVED] = {"removed", "an operator removed it"},

@@ -181,6 +181,7 @@ enum hf_reason {
     HF_WHY_DISARMED,
     HF_WHY_STORM,      /* too many fences: none more without a person; detail = fences counted */
     HF_WHY_STORM_OVER, /* a person has looked */
+    HF_WHY_SKIPPED,    /* an event broke an assertion of ours; detail = enum hf_event_type */
     /* VMs */
     HF_WHY_ADDED,
     HF_WHY_REMOVED,

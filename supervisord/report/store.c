@@ -32,8 +32,8 @@ struct replayed {
     uint8_t bytes[]; /* engine_save_max() */
 };
 
-struct replay { /* the child's */
-    struct engine *e;
+struct replay {                /* the child's */
+    struct engine *e, *shadow; /* in the same state */
     struct engine_out *out;
     bool has_state;
     uint32_t events;
@@ -72,6 +72,7 @@ static enum hf_code apply(struct replay *replay, const struct journal_record *re
         replay->has_state = false; /* a failed load leaves nothing usable */
         if (engine_load(replay->e, record->state, record->state_len, err) != HF_OK)
             return hf_err_wrap(err, "snapshot");
+        memcpy(replay->shadow, replay->e, engine_size());
         replay->has_state = true;
         replay->events = 0;
         return HF_OK;
@@ -79,7 +80,7 @@ static enum hf_code apply(struct replay *replay, const struct journal_record *re
     if (!replay->has_state || record->seq != engine_seq(replay->e) + 1)
         return hf_err_set(err, HF_EBAD, "event %llu does not follow",
                           (unsigned long long)record->seq);
-    engine_step(replay->e, &record->event, replay->out);
+    engine_step_tried(replay->e, replay->shadow, &record->event, replay->out);
     if (!decision_matches(record, replay->out)) {
         replay->has_state = false;
         return hf_err_set(err, HF_EBAD, "event %llu was decided differently then",
@@ -93,13 +94,15 @@ static enum hf_code apply(struct replay *replay, const struct journal_record *re
  * once at each snapshot, and at the end. */
 static void replay_file(const char *path, uint64_t stop_before, struct replayed *shared)
 {
-    struct replay replay = {calloc(1, engine_size()), malloc(sizeof(struct engine_out)), false, 0};
+    struct replay replay = {.e = calloc(1, engine_size()),
+                            .shadow = calloc(1, engine_size()),
+                            .out = malloc(sizeof(struct engine_out))};
     struct journal_record *record = malloc(sizeof *record);
     struct journal_reader reader;
     struct hf_err err;
     enum hf_code code;
 
-    if (replay.e == NULL || replay.out == NULL || record == NULL)
+    if (replay.e == NULL || replay.shadow == NULL || replay.out == NULL || record == NULL)
         return;
     code = journal_read_open(&reader, path, &err);
     while (code == HF_OK) {

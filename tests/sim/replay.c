@@ -51,7 +51,7 @@ void replay_close(struct replay *r)
 /* ---- the other way ---- */
 
 struct replaying {
-    struct engine *engine;
+    struct engine *engine, *shadow; /* in the same state */
     struct engine_out out;
     uint8_t bytes[DECISION_MAX];
     bool has_state;
@@ -67,6 +67,7 @@ static bool take_snapshot(struct replaying *p, const struct journal_record *reco
                  err.text);
         return false;
     }
+    memcpy(p->shadow, p->engine, engine_size());
     p->has_state = true;
     p->snapshots++;
     return true;
@@ -78,7 +79,7 @@ static bool take_event(struct replaying *p, const struct journal_record *record)
         snprintf(p->why, sizeof p->why, "event %" PRIu64 " does not follow the state", record->seq);
         return false;
     }
-    engine_step(p->engine, &record->event, &p->out);
+    engine_step_tried(p->engine, p->shadow, &record->event, &p->out);
     struct hf_writer w = hf_writer_on(p->bytes, sizeof p->bytes);
     decision_encode(&p->out, &w);
     p->events++;
@@ -117,7 +118,8 @@ int replay_run(const char *file)
     struct hf_err err;
     struct replaying *p = calloc(1, sizeof *p);
     int code = 2;
-    if (p == NULL || (p->engine = calloc(1, engine_size())) == NULL)
+    if (p == NULL || (p->engine = calloc(1, engine_size())) == NULL ||
+        (p->shadow = calloc(1, engine_size())) == NULL)
         goto out;
     if (journal_read_open(&reader, file, &err) != HF_OK) {
         fprintf(stderr, "%s: %s\n", file, err.text);
@@ -131,8 +133,10 @@ int replay_run(const char *file)
     code = !is_same || p->events == 0;
     journal_read_close(&reader);
 out:
-    if (p != NULL)
+    if (p != NULL) {
         free(p->engine);
+        free(p->shadow);
+    }
     free(p);
     return code;
 }

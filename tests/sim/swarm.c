@@ -243,7 +243,7 @@ void swarm_logged(const char *text)
         SAY(current, -1, "log: %s", text);
 }
 
-void swarm_died(const char *condition, const char *file, int line)
+bool swarm_died(const char *condition, const char *file, int line)
 {
     if (current != NULL) {
         print_tail(current);
@@ -252,6 +252,7 @@ void swarm_died(const char *condition, const char *file, int line)
     }
     printf("assert %s (%s:%d)\n", condition, file, line);
     fflush(stdout);
+    return current != NULL;
 }
 
 int swarm_one(uint64_t seed, const struct swarm_settings *settings, bool is_verbose, uint32_t tail,

@@ -24,7 +24,7 @@ int swarm_one(uint64_t seed, const struct swarm_settings *settings, bool is_verb
 
 /* A line of the objects under test, for the timeline of the single run. */
 void swarm_logged(const char *text);
-/* An assert is about to abort: say where we were. */
-void swarm_died(const char *condition, const char *file, int line);
+/* An assert failed: say where we were. False: in no seed, as when a journal is replayed. */
+bool swarm_died(const char *condition, const char *file, int line);
 
 #endif

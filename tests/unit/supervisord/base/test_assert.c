@@ -1,4 +1,5 @@
 #include "supervisord/base/assert.h"
+#include "supervisord/base/guard.h"
 #include "tests/unit/check.h"
 
 #include <string.h>
@@ -72,9 +73,40 @@ START_TEST(a_full_stderr_does_not_keep_it_from_aborting)
 }
 END_TEST
 
-HF_TEST_MAIN("base/assert",
-             HF_CASE(a_true_condition_is_evaluated_once),
-             HF_ABORTS(a_false_condition_aborts),
-             HF_ABORTS(what_can_never_be_aborts),
+/* ---- guards ---- */
+
+static void fails_or_not(void *argument)
+{
+    int *calls = argument;
+    *calls += 1;
+    HF_ASSERT(*calls != 2);
+    *calls += 100;
+}
+
+START_TEST(a_guard_is_left_where_an_assertion_fails_and_holds_again_the_next_time)
+{
+    int calls = 0;
+    ck_assert(hf_guard_run(fails_or_not, &calls));
+    ck_assert_int_eq(calls, 101);
+    calls = 1;
+    ck_assert(!hf_guard_run(fails_or_not, &calls));
+    ck_assert_int_eq(calls, 2);
+    ck_assert(hf_guard_run(fails_or_not, &calls));
+    ck_assert_int_eq(calls, 103);
+}
+END_TEST
+
+START_TEST(behind_a_guard_an_assertion_aborts_again)
+{
+    int calls = 1;
+    ck_assert(!hf_guard_run(fails_or_not, &calls));
+    HF_ASSERT(calls == 0);
+}
+END_TEST
+
+HF_TEST_MAIN("base/assert", HF_CASE(a_true_condition_is_evaluated_once),
+             HF_ABORTS(a_false_condition_aborts), HF_ABORTS(what_can_never_be_aborts),
              HF_CASE(the_place_and_the_condition_are_told),
-             HF_CASE(a_full_stderr_does_not_keep_it_from_aborting))
+             HF_CASE(a_full_stderr_does_not_keep_it_from_aborting),
+             HF_CASE(a_guard_is_left_where_an_assertion_fails_and_holds_again_the_next_time),
+             HF_ABORTS(behind_a_guard_an_assertion_aborts_again))

@@ -1,3 +1,4 @@
+#include "supervisord/engine/internal.h"
 #include "tests/unit/supervisord/ctl/fake_daemon.h"
 
 #include <jansson.h>
@@ -209,6 +210,17 @@ START_TEST(a_disarmed_group_is_told)
 {
     fake_order_step(HF_ORDER_DISARM, HF_NO_NODE, "");
     ck_assert(needs("colo", "warning", "disarmed", "holdfast arm"));
+}
+END_TEST
+
+START_TEST(an_event_that_could_not_be_digested_is_told_until_armed_again)
+{
+    f.engine->skipped = 2;
+    f.engine->skipped_seq = 77;
+    ck_assert(needs("colo", "error", "skipped them, the newest at seq 77", "holdfast arm"));
+    fake_order_step(HF_ORDER_DISARM, HF_NO_NODE, "");
+    fake_order_step(HF_ORDER_ARM, HF_NO_NODE, "");
+    ck_assert_uint_eq(needs_count(), 0);
 }
 END_TEST
 
@@ -880,6 +892,7 @@ HF_TEST_MAIN_WITH(
     HF_CASE(every_field_is_described_in_the_readme), HF_CASE(the_largest_group_fits),
     HF_CASE(without_a_state_the_picture_says_why), HF_CASE(nothing_needs_anybody_when_all_is_well),
     HF_LOOP(every_phase_but_synced_is_told, 0, CTL_PHASES), HF_CASE(a_disarmed_group_is_told),
+    HF_CASE(an_event_that_could_not_be_digested_is_told_until_armed_again),
     HF_CASE(a_node_that_cannot_be_fenced_asks_for_a_persons_word),
     HF_CASE(a_dead_node_asks_for_repair), HF_CASE(a_silent_daemon_is_told),
     HF_CASE(an_unplaceable_vm_names_the_rule_per_node), HF_CASE(a_waiting_vm_names_the_node),
