@@ -5,6 +5,7 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
+#include "supervisord/base/nlattr.h"
 #include "supervisord/base/str.h"
 
 enum card_switch cards_switch(const char *text)
@@ -76,58 +77,34 @@ bool cards_serial(const uint8_t *vpd, size_t len, char out[CARDS_TEXT_MAX + 1])
 
 /* ---- link states of VFs ---- */
 
-/* The next attribute of a list, and past it; false: none is left, or it is cut short. */
-static bool next_attribute(const uint8_t **at, size_t *left, unsigned *type, const uint8_t **value,
-                           size_t *size)
+static bool take_vf(const struct hf_nlattr *vf, struct card_facts *card)
 {
-    const unsigned flags = NLA_F_NESTED | NLA_F_NET_BYTEORDER;
-    struct nlattr head;
-    size_t step;
+    struct hf_nlattrs list = hf_nlattrs_in(vf);
+    struct hf_nlattr attr;
 
-    if (*left < sizeof head)
-        return false;
-    memcpy(&head, *at, sizeof head);
-    if (head.nla_len < sizeof head || head.nla_len > *left)
-        return false;
-    *type = head.nla_type & ~flags;
-    *value = *at + sizeof head;
-    *size = head.nla_len - sizeof head;
-    step = ((size_t)head.nla_len + NLA_ALIGNTO - 1) & ~(size_t)(NLA_ALIGNTO - 1);
-    step = step < *left ? step : *left;
-    *at += step;
-    *left -= step;
-    return true;
-}
-
-static void take_vf(const uint8_t *list, size_t left, struct card_facts *card)
-{
-    const uint8_t *value;
-    unsigned type;
-    size_t size;
-
-    while (next_attribute(&list, &left, &type, &value, &size)) {
+    while (hf_nlattrs_next(&list, &attr)) {
         struct ifla_vf_link_state state;
 
-        if (type != IFLA_VF_LINK_STATE || size < sizeof state)
+        if (attr.type != IFLA_VF_LINK_STATE || !hf_nlattr_get(&attr, &state, sizeof state))
             continue;
-        memcpy(&state, value, sizeof state);
         if (state.link_state != IFLA_VF_LINK_STATE_ENABLE || card->vfs_enabled >= CARDS_VFS_MAX)
             continue;
         if (card->vfs_enabled == 0)
             card->enabled = (uint16_t)(state.vf & 0xffff);
         card->vfs_enabled++;
     }
+    return !list.bad;
 }
 
-static void take_vfs(const uint8_t *list, size_t left, struct card_facts *card)
+static bool take_vfs(const struct hf_nlattr *vfs, struct card_facts *card)
 {
-    const uint8_t *value;
-    unsigned type;
-    size_t size;
+    struct hf_nlattrs list = hf_nlattrs_in(vfs);
+    struct hf_nlattr attr;
 
-    while (next_attribute(&list, &left, &type, &value, &size))
-        if (type == IFLA_VF_INFO)
-            take_vf(value, size, card);
+    while (hf_nlattrs_next(&list, &attr))
+        if (attr.type == IFLA_VF_INFO && !take_vf(&attr, card))
+            return false;
+    return !list.bad;
 }
 
 bool cards_links(const uint8_t *answer, size_t len, struct card_facts *card)
@@ -135,18 +112,17 @@ bool cards_links(const uint8_t *answer, size_t len, struct card_facts *card)
     const size_t head_len =
         NLMSG_ALIGN(sizeof(struct nlmsghdr)) + NLMSG_ALIGN(sizeof(struct ifinfomsg));
     struct nlmsghdr head;
-    const uint8_t *at = answer + head_len, *value;
-    unsigned type;
-    size_t left, size;
+    struct hf_nlattrs list;
+    struct hf_nlattr attr;
 
     if (len < head_len)
         return false;
     memcpy(&head, answer, sizeof head);
     if (head.nlmsg_type != RTM_NEWLINK || head.nlmsg_len < head_len || head.nlmsg_len > len)
         return false;
-    left = head.nlmsg_len - head_len;
-    while (next_attribute(&at, &left, &type, &value, &size))
-        if (type == IFLA_VFINFO_LIST)
-            take_vfs(value, size, card);
-    return left == 0;
+    list = hf_nlattrs_on(answer + head_len, head.nlmsg_len - head_len);
+    while (hf_nlattrs_next(&list, &attr))
+        if (attr.type == IFLA_VFINFO_LIST && !take_vfs(&attr, card))
+            return false;
+    return !list.bad;
 }

@@ -27,14 +27,6 @@ void audit_init(struct ctl_audit *audit)
         .refusals = {.burst = AUDIT_REFUSALS_BURST, .interval_ms = AUDIT_REFUSALS_MS}};
 }
 
-/* A program's path is its owner's choice: it must not write lines of its own into a table. */
-static void make_plain(char *text)
-{
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text < 0x20 || (unsigned char)*text >= 0x7f)
-            *text = '?';
-}
-
 static bool read_comm(const char *path, char *out, size_t cap)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -67,7 +59,8 @@ void audit_exe(pid_t pid, char *out, size_t cap)
         else
             (void)hf_str_copy(out, cap, "?"); /* it has ended */
     }
-    make_plain(out);
+    /* A path is its owner's choice: it must not write lines of its own into a table. */
+    hf_str_make_printable(out);
 }
 
 bool audit_tell(struct ctl_audit *audit, const struct audit_case *what, hf_time now,

@@ -183,8 +183,18 @@ START_TEST(lengths_that_lie_are_survived)
 }
 END_TEST
 
+START_TEST(a_lie_within_a_vf_refuses_the_answer)
+{
+    make_answer();
+    uint16_t beyond = 4 + sizeof(struct ifla_vf_link_state) + 4;
+    memcpy(answer + len - beyond + 4, &beyond, sizeof beyond);
+    ck_assert(!cards_links(answer, len, &card));
+}
+END_TEST
+
 HF_TEST_MAIN("config/cards_read", HF_CASE(switches_are_read), HF_CASE(a_serial_number_is_found),
              HF_CASE(a_card_without_one_has_none), HF_CASE(every_cut_of_a_vpd_is_survived),
              HF_CASE(a_serial_number_cannot_steer_a_terminal),
              HF_CASE(vfs_in_link_state_enable_are_counted), HF_CASE(another_answer_is_none),
-             HF_CASE(every_cut_of_an_answer_is_refused), HF_CASE(lengths_that_lie_are_survived))
+             HF_CASE(every_cut_of_an_answer_is_refused), HF_CASE(lengths_that_lie_are_survived),
+             HF_CASE(a_lie_within_a_vf_refuses_the_answer))
