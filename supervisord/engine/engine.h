@@ -17,7 +17,7 @@
 #include "supervisord/model/states.h"
 
 /* Replicas with different rules must not decide together. Raise at every change of behaviour. */
-#define HF_RULESET 4u
+#define HF_RULESET 5u
 
 /* ---- events: the total order and nothing else ---- */
 
@@ -131,7 +131,8 @@ struct hf_event {
             hf_vm_uid uid;
             uint32_t ms;
             uint64_t as_of; /* engine_as_of() where it was given: FENCE and CONFIRM are about the
-                             * node as it was seen there, not about one that has been back since */
+                             * node as it was seen there, not about one that has been back since;
+                             * none counts through a node that has. 0: a daemon's own, not asked */
             bool wants_run; /* VM_ADD: start it at once */
             struct hf_vm_def def; /* VM_ADD */
             char who[HF_NAME_MAX + 1];

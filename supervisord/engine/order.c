@@ -302,8 +302,20 @@ static void node_order(struct step *s, const struct hf_event *ev)
         confirm(s, n);
 }
 
+/* Given through a node that has been away since, by somebody who saw the group as it was before: a
+ * person's drain must not come true when its host thaws. */
+static bool is_of_yesterday(const struct engine *e, const struct hf_event *ev)
+{
+    return ev->u.order.as_of != 0 &&
+           host_as_of_seq(e, ev->u.order.as_of) < e->nodes[ev->from.ix].came_seq;
+}
+
 void order_apply(struct step *s, const struct hf_event *ev)
 {
+    if (is_of_yesterday(s->e, ev)) {
+        refuse(s, HF_WHY_BACK_SINCE);
+        return;
+    }
     switch (ev->u.order.type) {
     case HF_ORDER_VM_ADD:
         vm_add(s, ev);

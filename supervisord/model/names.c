@@ -312,7 +312,7 @@ static const struct reason reasons[] = {
     [HF_WHY_PATH_UNFIT] = {"path-unfit", "that fence level has failed its self-test"},
     [HF_WHY_LIST_AWAITED] = {"list-awaited", "the complete list of its VMs is awaited"},
     [HF_WHY_NOT_DEAD] = {"not-dead", "only a node that was switched off can be switched on"},
-    [HF_WHY_BACK_SINCE] = {"back-since", "it has been back since the order was given, "
+    [HF_WHY_BACK_SINCE] = {"back-since", "a node has come back since the order was given, "
                                          "look again and give it anew"},
     [HF_WHY_ALREADY] = {"already", "nothing to do, it is so already"},
     [HF_WHY_VOTE_COUNTED] = {"vote-counted", "the expiry was counted, a majority must say so"},

@@ -237,7 +237,7 @@ enum hf_reason {
     HF_WHY_PATH_UNFIT,   /* a fence level has failed its self-test */
     HF_WHY_LIST_AWAITED, /* what a joining node tells of one VM may be old: its list decides */
     HF_WHY_NOT_DEAD,     /* only what was switched off can be switched on */
-    HF_WHY_BACK_SINCE,   /* the node has been back since the order was given */
+    HF_WHY_BACK_SINCE,   /* the node, or the one that it was given through, has come back since */
     HF_WHY_ALREADY,      /* nothing to do */
     HF_WHY_VOTE_COUNTED, /* a safety timer's expiry, waiting for a majority */
     HF_REASONS

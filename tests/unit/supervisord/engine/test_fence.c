@@ -141,6 +141,26 @@ START_TEST(a_persons_word_is_about_the_absence_it_was_given_in)
 }
 END_TEST
 
+START_TEST(an_order_given_through_a_node_that_was_away_since_is_not_obeyed)
+{
+    form(3);
+    struct hf_event late = {.from = {2}, .type = HF_EV_ORDER};
+    late.u.order.type = HF_ORDER_DRAIN;
+    late.u.order.node = (hf_node){1};
+    late.u.order.as_of = engine_as_of(&t.e);
+    host_gone(2);
+    t.member[2].present = t.member[2].in_ring = true;
+    members(false);
+    step(late); /* its host was frozen, and sends it now */
+    ck_assert(!t.out.applied);
+    ck_assert_int_eq(t.out.why, HF_WHY_BACK_SINCE);
+    ck_assert(!t.e.nodes[1].in_maintenance);
+    late.u.order.as_of = engine_as_of(&t.e); /* given anew */
+    step(late);
+    ck_assert(t.out.applied);
+}
+END_TEST
+
 START_TEST(what_was_read_before_a_cold_start_proves_nothing)
 {
     hf_vm_uid uid = read_off_but_heard();
@@ -245,6 +265,7 @@ HF_TEST_MAIN("engine/fence", HF_CASE(a_lost_node_nobody_waits_for_is_left_alone)
              HF_CASE(an_operator_may_fence_a_member_but_not_the_quorum),
              HF_CASE(who_reads_off_and_stays_in_the_ring_is_not_dead),
              HF_CASE(a_persons_word_is_about_the_absence_it_was_given_in),
+             HF_CASE(an_order_given_through_a_node_that_was_away_since_is_not_obeyed),
              HF_CASE(what_was_read_before_a_cold_start_proves_nothing),
              HF_CASE(an_order_against_a_member_is_withheld_when_another_is_lost),
              HF_CASE(a_persons_word_counts_only_for_who_is_not_heard),
