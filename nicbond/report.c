@@ -100,6 +100,20 @@ static bool is_ours_off(const struct report *report, const char *name, const str
     return leg->is_off && access(path, F_OK) == 0;
 }
 
+/* That life of the VM has ended, and with it what was off in it: a link that is down in the next
+ * one is somebody's wish. */
+static void drop_marks(const struct report *report, const struct nicbond_news *was)
+{
+    char path[PATH_MAX];
+
+    for (unsigned f = 0; f < HF_FABRICS_MAX; f++) {
+        if (was->leg[f].kind == HF_LEG_NONE || was->leg[f].kind == HF_LEG_VF)
+            continue;
+        method_link_mark(report->setup.state, was->name, was->leg[f].mac, path, sizeof path);
+        (void)unlink(path); /* mostly there is none */
+    }
+}
+
 static void forget(struct report *report, struct report_known *known)
 {
     struct note note = {.kind = NOTE_VM_GONE, .u.gone = known->news.uid};
@@ -197,6 +211,8 @@ static void look_at(struct report *report, struct report_known *known,
     }
     if (code != HF_ENOENT)
         news_of(report, &vm, pf, &news);
+    if (known->is_told && (news.uid != known->news.uid || news.start_no != known->news.start_no))
+        drop_marks(report, &known->news);
     if (code == HF_ENOENT || news.uid == 0 || (known->is_told && news.uid != known->news.uid) ||
         is_taken(report, known, news.uid)) {
         forget(report, known);

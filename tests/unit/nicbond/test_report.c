@@ -186,6 +186,37 @@ START_TEST(what_is_not_ours_or_not_new_is_not_told)
 }
 END_TEST
 
+/* What a worker leaves when it switches a leg of trade1 off. */
+static void put_mark(void)
+{
+    hf_mac mac = {{0x52, 0x54, 0, 0, 0, 0x0a}};
+    char path[256];
+    FILE *file;
+
+    method_link_mark(run, "trade1", mac, path, sizeof path);
+    file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(what_was_off_in_a_vm_that_ended_is_not_ours_in_the_next_of_its_name)
+{
+    char path[256];
+
+    put_mark();
+    put_vm("trade1", 7, 3, "<link state='down'/>");
+    ck_assert(await(NOTE_VM).u.vm.is_ours_off[0]);
+    put_vm("trade1", 7, 4, "<link state='down'/>"); /* started anew, with an operator's wish */
+    ck_assert(!await(NOTE_VM).u.vm.is_ours_off[0]);
+    put_mark();
+    (void)snprintf(path, sizeof path, "%s/trade1.xml", run);
+    ck_assert_int_eq(unlink(path), 0);
+    (void)await(NOTE_VM_GONE);
+    put_vm("trade1", 8, 1, "<link state='down'/>");
+    ck_assert(!await(NOTE_VM).u.vm.is_ours_off[0]);
+}
+END_TEST
+
 START_TEST(an_operators_order_reaches_the_hot_loop_and_its_flip_the_daemon)
 {
     struct hf_report order = {.kind = HF_REPORT_NIC_ORDER}, got;
@@ -248,6 +279,7 @@ END_TEST
 
 HF_TEST_MAIN_WITH("nicbond/report", setup, teardown, HF_CASE(a_vm_comes_changes_and_goes),
                   HF_CASE(what_is_not_ours_or_not_new_is_not_told),
+                  HF_CASE(what_was_off_in_a_vm_that_ended_is_not_ours_in_the_next_of_its_name),
                   HF_CASE(an_operators_order_reaches_the_hot_loop_and_its_flip_the_daemon),
                   HF_CASE(a_daemon_that_returns_is_told_everything_again),
                   HF_CASE(workers_are_started_when_they_are_wanted))
