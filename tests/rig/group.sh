@@ -188,10 +188,16 @@ group_return() {
 	by=$(any_node) || return
 	for n in $(st "$by" '.nodes[] | select(.left and .present) | .name'); do hf "$by" undrain "$n"; done
 } >/dev/null 2>&1
+# a node whose NIC is held down gets no VM if another has both
+group_nics_up() {
+	local by
+	[[ -n ${RIG_FABRICS:-} ]] || return 0
+	by=$(any_node) && st "$by" '[.nodes[].fabrics[].state] | length > 0 and all(. == "up")' >/dev/null || { echo "not all NICs are up"; return 1; }
+}
 group_settle() {   # SECONDS
 	local end=$((SECONDS + $1 * SLOW)) n why
 	group_heal
-	until why=$(group_agrees 2>&1); do
+	until why=$(group_agrees 2>&1) && why=$(group_nics_up); do
 		((SECONDS < end)) || { echo "${why:-no answer}"; return 1; }
 		# a fence that was under way may end only now: nobody but us powers a host on again
 		for n in $NODES; do if powered "$n"; then group_services "$n"; else rig poweron "$n"; fi; done

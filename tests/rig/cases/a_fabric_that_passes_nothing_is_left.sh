@@ -1,7 +1,6 @@
 # N2: the switch port of the fabric a VM sends by passes nothing any more, its carrier stays. No guest bond
 # that watches carriers ever notices. The traffic goes by the other fabric, and the VM goes on.
 # with: fabrics
-# fresh
 fabric_vm web1 n1
 pid=$(truth_pid web1)
 from=$(leg)

@@ -1,7 +1,6 @@
 # N3: the wire of the fabric a VM sends by goes and comes ten times a second, for five seconds. The traffic
 # leaves it once and does not follow it.
 # with: fabrics
-# fresh
 fabric_vm web1 n1
 pid=$(truth_pid web1)
 from=$(leg)

@@ -1,7 +1,6 @@
 # N1, P1: the wire is pulled while the node's daemon is dead. The traffic is moved all the same; the daemon
 # that comes back is told of it.
 # with: fabrics
-# fresh
 fabric_vm web1 n1
 pid=$(truth_pid web1)
 from=$(leg)

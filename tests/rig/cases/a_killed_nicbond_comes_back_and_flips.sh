@@ -1,7 +1,6 @@
 # N1, P1: who moves the traffic is killed, and the wire is pulled before it is back. It finds the fabric dead
 # and the traffic on it, and moves it. The VM goes on.
 # with: fabrics
-# fresh
 fabric_vm web1 n1
 pid=$(truth_pid web1)
 from=$(leg)

@@ -1,7 +1,6 @@
 # N4: both wires of one node are pulled, those of the others are fine: its VM moves to where the legs carry.
 # Nobody is fenced for it: the node answers, and stops its VM in order.
 # with: fabrics
-# fresh
 fabric_vm web1 n1
 boots=$(fabric_boots web1)
 rig fabric-cut n1 a b

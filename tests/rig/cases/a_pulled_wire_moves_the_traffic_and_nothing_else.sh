@@ -1,7 +1,6 @@
 # N1: the wire of the fabric a VM sends by is pulled, and its card does not tell the guest. The traffic goes
 # by the other one at once; when the wire is back it stays there. No VM, no host hears of it.
 # with: fabrics
-# fresh
 fabric_vm web1 n1
 pid=$(truth_pid web1)
 from=$(leg)

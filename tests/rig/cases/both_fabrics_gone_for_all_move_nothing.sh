@@ -1,7 +1,6 @@
 # N4: both fabrics are gone on every node, for longer than a VM without legs is left where it is. Nowhere is
 # better, so nothing moves; when they are back the traffic is, and its TCP connection never ended.
 # with: fabrics
-# fresh
 fabric_vm web1 n1
 pid=$(truth_pid web1)
 gone=$(rig now)
