@@ -17,7 +17,7 @@
 #include "supervisord/model/states.h"
 
 /* Replicas with different rules must not decide together. Raise at every change of behaviour. */
-#define HF_RULESET 5u
+#define HF_RULESET 4u
 
 /* ---- events: the total order and nothing else ---- */
 
