@@ -1,6 +1,6 @@
 # O5: a person has n1 fenced, and then switched on again: through the same BMC, verified, a member as ever.
 vm web1 n1
-hf n2 fence on n1 >/dev/null 2>&1 && fail "a node that is on can be switched on"
+refused "a node that is on can be switched on" n2 fence on n1
 hf n2 fence n1 --yes --reason "trial" >/dev/null || fail "the order is refused"
 must 20 "web1 runs elsewhere" runs_elsewhere web1 n1
 must 5 "n1 is dead" eval '[[ $(node_state n2 n1) == dead ]]'

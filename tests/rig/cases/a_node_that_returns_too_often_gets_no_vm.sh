@@ -13,7 +13,7 @@ back
 about n1 n3 '(.settling or .passive) | not' || fail "one return counts already"
 back
 must 2 "n3 has to settle" about n1 n3 .settling
-hf n1 vm move web1 n3 >/dev/null 2>&1 && fail "web1 may go there though n3 has not settled"
+refused "web1 may go there though n3 has not settled" n1 vm move web1 n3
 must 10 "n3 has settled" about n1 n3 '.settling | not'
 hf n1 vm move web1 n3 --wait >/dev/null || fail "web1 may not go there though n3 has settled"
 hf n1 vm move web1 n1 --wait >/dev/null || fail "web1 may not go back"
