@@ -10,7 +10,8 @@ never 5 "it had a consequence" eval '[[ $(truth web1) != "n1 $pid" || $(all_offs
 is "$(node_state n2 n1)" member || fail "n1 is $(node_state n2 n1)"
 for n in n2 n3; do no_event $n '.now == "lost"' || fail "a node was taken for lost, or $n does not tell"; done
 st n2 ".group.seq > 0" >/dev/null || fail "n2 does not answer"
-no_event n1 "$pauses" || fail "half a token is told as a pause, or n1 does not tell"
+# what corosync counts begins with its last look at the clock, so on a busy machine the first one may have been told, too
+T0=$(rig now)
 rig hang n1 corosync
 sleep 0.8
 rig resume n1 corosync
