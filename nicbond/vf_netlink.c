@@ -2,10 +2,14 @@
 #include "nicbond/vf.h"
 
 #include <errno.h>
+#include <linux/ethtool.h>
 #include <linux/netlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -187,13 +191,33 @@ static enum vf_answer port_link(void *user, int32_t ifindex, const uint16_t *vfs
     return answer;
 }
 
+/* Detached: its driver resets it, or recovers from a PCIe error. The kernel refuses every ethtool
+ * call then, before it asks the driver (net/ethtool/ioctl.c); this one asks no driver anyway. */
+static bool is_detached(int fd, int32_t ifindex)
+{
+    struct ethtool_value value = {.cmd = ETHTOOL_GFLAGS};
+    struct ifreq ifr = {.ifr_ifindex = ifindex};
+
+    if (ioctl(fd, SIOCGIFNAME, &ifr) != 0)
+        return false;
+    ifr.ifr_data = (void *)&value;
+    return ioctl(fd, SIOCETHTOOL, &ifr) != 0 && errno == ENODEV;
+}
+
+/* A detached device is not put down: the kernel would call it down while its driver leaves it as it
+ * is, and opens it a second time when it is put up (igb 6.1, found by tests/lab: BUG in
+ * napi_enable() with the RTNL lock held, which nobody got any more). */
 static enum vf_answer port_admin(void *user, int32_t ifindex, bool is_up, struct hf_err *err)
 {
     struct vf_netlink *n = user;
     uint8_t message[VF_MESSAGE_MAX];
     size_t len = vf_message_admin(message, ++n->seq, ifindex, is_up);
-    enum vf_answer answer = ask(n, ifindex, message, len, NULL, err);
+    enum vf_answer answer = VF_REFUSED;
 
+    if (!is_up && is_detached(n->fd, ifindex))
+        (void)hf_err_set(err, HF_EIO, "its driver resets or recovers it");
+    else
+        answer = ask(n, ifindex, message, len, NULL, err);
     if (answer != VF_DONE)
         (void)hf_err_wrap(err, "set interface %d %s", (int)ifindex, is_up ? "up" : "down");
     return answer;
