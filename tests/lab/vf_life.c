@@ -1,11 +1,11 @@
 /* vf_life.c - lives of nicbond's VF orders on a real PF, each of which dies one change later than
  * the one before; after each comes the next start. For tests/lab/run:  vf_life FOLDER PF
  *
- * A life: two VMs own VF 0 one after the other, with two flips under the first. A change is a write, a sync or
- * a rename of the ledger, a write of the flips, or an order to the kernel; a life dies before its
- * Nth. The next start repairs until nothing is left; then the PF and its VFs must be as they were
- * before the first life, with nothing left to say. A line for each that is not; the last line
- * counts. FOLDER is new and stays. Exit status 0: none failed. */
+ * A life: two VMs own VF 0 one after the other, with two flips under the first. A change is a
+ * write, a sync or a rename of the ledger, a write of the flips, or an order to the kernel; a life
+ * dies before its Nth. The next start repairs until nothing is left; then the PF and its VFs must
+ * be as they were before the first life, with nothing left to say. A line for each that is not; the
+ * last line counts. FOLDER is new and stays. Exit status 0: none failed. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
