@@ -1,18 +1,17 @@
 # C14: one of the two ring links of n1 goes up and down, at periods from a quarter to twice the token. knet moves to
 # the other link only after a while, so the token may be lost: one fence at the most, and all is well again.
-# Before that it is away for five seconds, and both ends tell a person of it.
+# Before that it is away until both ends tell a person of it: holdfast-link looks at knet every 5 s, and knet needs a while.
 vm web1 n1
 T0=$(rig now)
 rig cut n1 ring0
-must 5 "n1's status tells of the link" needs n1 'network link 0 to n2 is down'
-must 5 "n2's status tells of the link" needs n2 'network link 0 to n1 is down'
-must 5 "n2 has an event of it" event n2 '.kind == "note" and (.text | test("network link 0 to n1 lost"))'
+must 12 "n1's status tells of the link" needs n1 'network link 0 to n2 is down'
+must 12 "n2's status tells of the link" needs n2 'network link 0 to n1 is down'
+must 12 "n2 has an event of it" event n2 '.kind == "note" and (.text | test("network link 0 to n1 lost"))'
 note "told after $(since_t0)"
-until (($(rig now) > T0 + 5000000000)); do sleep 0.1; done
 rig heal n1 ring0
-must 10 "n2 tells that it is back" event n2 '.kind == "note" and (.text | test("network link 0 to n1 is back"))'
+must 12 "n2 tells that it is back" event n2 '.kind == "note" and (.text | test("network link 0 to n1 is back"))'
 content() { local n; for n in $NODES; do st "$n" '.needs | all(.text | test("network link") | not)' || return 1; done; }
-must 5 "nobody complains of a link" content
+must 12 "nobody complains of a link" content
 for half in 0.12 0.25 0.5 0.6 1; do
 	for k in 1 2; do
 		rig cut n1 ring0; sleep $half
