@@ -15,6 +15,6 @@ T0=$(rig now)
 rig hang n1 corosync
 sleep 0.8
 rig resume n1 corosync
-must 5 "n1 has an event of the pause" event n1 "$pauses"
+must 12 "n1 has an event of the pause" event n1 "$pauses"
 must 12 "n1's status tells of it" needs n1 'kept from running for [0-9]+ ms, its token is 1000 ms'
 never 3 "it had a consequence" eval '[[ $(truth web1) != "n1 $pid" || $(all_offs) != 0 ]]'
