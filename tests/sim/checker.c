@@ -778,13 +778,21 @@ static bool is_group_one(struct sim *s, hf_nodes core, char *why, size_t cap)
     return true;
 }
 
+/* Damped, and with reason: it has been out of the group within the window in which returns count.
+ * Lost and damaged messages go on in a healed group, so it may be again (seed 53292). */
+static bool is_damped(const struct sim *s, hf_node n, const struct engine *e)
+{
+    int64_t window = SIM_MS((int64_t)s->opt.policy.flap_window_ms);
+    return engine_node(e, n).is_settling && s->now - s->check.fence[n.ix].synced_since < window;
+}
+
 /* Could this VM run on n, by what is physically there? */
 static bool has_room(struct sim *s, const struct checker_vm *v, hf_node n, const struct engine *e)
 {
     uint32_t used = 0;
     if (v->def.allowed != 0 && !hf_nodes_has(v->def.allowed, n))
         return false;
-    if (engine_node(e, n).in_maintenance)
+    if (engine_node(e, n).in_maintenance || is_damped(s, n, e))
         return false;
     for (hf_vm_uid uid = 1; uid < SIM_VMS_MAX; uid++) {
         const struct checker_vm *w = &s->check.vm[uid];
