@@ -669,10 +669,13 @@ void faults_at_start(struct sim *s, hf_node actor)
         moment(s, FAULT_H15, sim_chance(s, 700) ? actor : any_node(s));
 }
 
-void faults_at_hold(struct sim *s, hf_node n, uint32_t ms)
+void faults_at_hold(struct sim *s, hf_node n, const struct hf_effect *fx)
 {
-    checker_holds(s, n, ms);
-    s->faults.hold_ms[n.ix] = ms;
+    if (hf_token_same(s->faults.hold[n.ix], fx->token))
+        return;
+    s->faults.hold[n.ix] = fx->token;
+    checker_holds(s, n, fx->u.hold.ms);
+    s->faults.hold_ms[n.ix] = fx->u.hold.ms;
     if (!s->faults.is_over)
         hand_in(s, HAND_UPGRADE, n, sim_ms(s, 5, 1000), s->world.host[n.ix].gen);
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "supervisord/engine/engine.h"
 #include "supervisord/model/ids.h"
 
 /* One row a fault: its id, and its text for coverage and timelines. */
@@ -113,7 +114,8 @@ struct fault_state {
     uint8_t *old; /* a state of some node, taken long ago */
     size_t old_len;
     uint32_t hold_ms[HF_NODES_MAX]; /* newest announced absence */
-    uint8_t follow;                 /* a fault to draw next, soon; FAULTS = none */
+    struct hf_token hold[HF_NODES_MAX];
+    uint8_t follow; /* a fault to draw next, soon; FAULTS = none */
     hf_nodes follow_nodes;
 };
 
@@ -126,8 +128,9 @@ void faults_undo(struct sim *s, uint32_t slot);
 /* Called when an order to fence, or to start, is being performed: some faults wait for that. */
 void faults_at_fence(struct sim *s, hf_node actor, hf_node target);
 void faults_at_start(struct sim *s, hf_node actor);
-/* An announced absence begins on n: now its owner does what it was announced for. */
-void faults_at_hold(struct sim *s, hf_node n, uint32_t ms);
+/* An announced absence begins on n: now its owner does what it was announced for. He does so once:
+ * an order comes again after every synchronisation in which it is still wanted (seed 172088). */
+void faults_at_hold(struct sim *s, hf_node n, const struct hf_effect *fx);
 /* n has just said something, and was to be stopped then. */
 void faults_at_word(struct sim *s, hf_node n);
 /* n tells the group something about its watchdog. */

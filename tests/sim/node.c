@@ -314,7 +314,7 @@ static void perform(struct sim_node *d, const struct hf_effect *fx)
             fx->type == HF_FX_HOLD ? "hold" : "the watchdog may be closed");
         lease_effect(&d->lease, fx, node_clock(s, d->me));
         if (fx->type == HF_FX_HOLD)
-            faults_at_hold(s, d->me, fx->u.hold.ms);
+            faults_at_hold(s, d->me, fx);
         return;
     case HF_FX_TIMER:
     case HF_FX_TYPES:
