@@ -1,6 +1,7 @@
 /* timer.c - armed timers and their tokens. A timer is a duration: every shell runs its own and says
- * when it ran out. The first word counts, except for safety timers, where a majority of the
- * configured nodes must have waited: one fast clock shortens nothing. */
+ * when it ran out. The first word counts, except for safety timers, whose end can cost a host or a
+ * second copy: a majority of the configured nodes must have waited, and one fast clock shortens
+ * nothing. */
 #include "supervisord/engine/internal.h"
 
 void timer_arm(struct step *s, struct timer *t, enum purpose purpose, uint32_t after_ms)
@@ -20,7 +21,7 @@ void timer_clear(struct timer *t)
 bool timer_is_safety(enum purpose purpose)
 {
     return purpose == FOR_GRACE || purpose == FOR_STARTUP || purpose == FOR_SAFE_TIME ||
-           purpose == FOR_HOLD;
+           purpose == FOR_HOLD || purpose == FOR_STOP_DEADLINE;
 }
 
 uint32_t backoff_ms(const uint32_t *list, uint8_t count, uint32_t nth)

@@ -200,6 +200,39 @@ START_TEST(recovery_that_cannot_prove_a_stop_fences_the_host)
 }
 END_TEST
 
+/* Seed 124556: one clock, twice as fast, condemned a host that had stopped the VM in time. */
+START_TEST(one_clock_does_not_condemn_a_host_for_a_stop)
+{
+    form(3);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
+    crash(uid);
+    expired(0, vm(uid)->timer.token);
+    ck_state(uid, HF_VM_STOPPING);
+    struct hf_token deadline = vm(uid)->timer.token;
+    expired(0, deadline);
+    ck_assert_int_eq(t.out.why, HF_WHY_VOTE_COUNTED);
+    expired(0, deadline);
+    ck_state(uid, HF_VM_STOPPING);
+    ck_node(2, HF_NODE_MEMBER);
+    expired(2, deadline); /* that time is up its own node may say, too */
+    ck_state(uid, HF_VM_WAITING);
+    ck_node(2, HF_NODE_FENCING);
+}
+END_TEST
+
+START_TEST(a_stop_proved_after_one_clock_ran_out_counts)
+{
+    form(3);
+    hf_vm_uid uid = running_on(a_vm("a"), 2);
+    crash(uid);
+    expired(0, vm(uid)->timer.token);
+    expired(0, vm(uid)->timer.token);
+    result(2, vm(uid)->order, HF_OUT_DONE);
+    ck_state(uid, HF_VM_PLACING); /* it was only made sure of: a back-off */
+    ck_node(2, HF_NODE_MEMBER);
+}
+END_TEST
+
 START_TEST(a_move_that_cannot_prove_a_stop_shoots_nobody)
 {
     form(3);
@@ -219,8 +252,9 @@ START_TEST(a_stop_that_comes_true_late_is_found_by_asking)
     form(3);
     hf_vm_uid uid = running_on(a_vm("a"), 2);
     order(HF_ORDER_VM_MOVE, 0, uid);
-    struct hf_token late = vm(uid)->order;
-    expired(1, vm(uid)->timer.token);
+    struct hf_token late = vm(uid)->order, deadline = vm(uid)->timer.token;
+    expired(0, deadline);
+    expired(1, deadline);
     ck_state(uid, HF_VM_WAITING);
     ck_assert_uint_eq(engine_inventory_due(&t.e, (hf_node){2}), engine_seq(&t.e));
     result(2, late, HF_OUT_DONE);
@@ -363,6 +397,8 @@ HF_TEST_MAIN("engine/vm",
              HF_CASE(a_second_copy_is_ordered_off_where_it_must_not_be),
              HF_CASE(a_start_nobody_knows_of_is_made_sure_to_be_off),
              HF_CASE(recovery_that_cannot_prove_a_stop_fences_the_host),
+             HF_CASE(one_clock_does_not_condemn_a_host_for_a_stop),
+             HF_CASE(a_stop_proved_after_one_clock_ran_out_counts),
              HF_CASE(a_move_that_cannot_prove_a_stop_shoots_nobody),
              HF_CASE(a_stop_that_comes_true_late_is_found_by_asking),
              HF_CASE(a_start_certainly_refused_is_tried_again),

@@ -304,8 +304,10 @@ START_TEST(what_is_away_with_notice_is_not_condemned)
     host_gone(2);
     ck_node(2, HF_NODE_SILENT);
     vm(uid)->cause = CAUSE_RECOVERY;
-    expired(0, vm(uid)->timer.token); /* its start has a deadline */
-    expired(0, vm(uid)->timer.token); /* and the stop that makes sure */
+    expired(0, vm(uid)->timer.token);            /* its start has a deadline */
+    struct hf_token stop = vm(uid)->timer.token; /* and the stop that makes sure */
+    expired(0, stop);
+    expired(1, stop);
     ck_state(uid, HF_VM_WAITING);
     ck_node(2, HF_NODE_SILENT);
     ck_assert_ptr_null(effect(HF_FX_FENCE, 0));
