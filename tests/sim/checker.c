@@ -359,7 +359,26 @@ static bool compare_step(struct sim *s, hf_node n, const struct engine *e,
     return !was_majority && sim_is_majority(s, step->did);
 }
 
-static void check_change(struct sim *s, hf_node n, const struct hf_change *c)
+/* At this step; a replica that comes to it late ends no maintenance that has begun since. */
+static void maintenance_ended(struct sim *s, unsigned n, uint64_t seq)
+{
+    struct checker_fence *f = &s->check.fence[n];
+    if (f->undrained_seq < seq)
+        f->undrained_seq = seq;
+    if (f->drained_seq <= seq)
+        f->drained_seq = 0;
+}
+
+/* An order is learned when a majority has it. One that a single node had applied comes over with
+ * that node's state, and so does the end of what it had begun, if that was decided since: then
+ * nothing begins any more (seed 139546). */
+static void maintenance_begins(struct sim *s, hf_node n, uint64_t seq)
+{
+    if (hf_node_is(n) && seq > s->check.fence[n.ix].undrained_seq)
+        s->check.fence[n.ix].drained_seq = seq;
+}
+
+static void check_change(struct sim *s, hf_node n, uint64_t seq, const struct hf_change *c)
 {
     uint8_t *was = NULL;
     if (c->subject == HF_SUBJECT_NODE && c->ix < s->opt.nodes)
@@ -372,7 +391,7 @@ static void check_change(struct sim *s, hf_node n, const struct hf_change *c)
         *was = c->was;
     if (c->subject == HF_SUBJECT_NODE &&
         (c->why == HF_WHY_MAINTENANCE_EXPIRED || c->why == HF_WHY_UNDRAINED))
-        s->check.fence[c->ix].drained_seq = 0;
+        maintenance_ended(s, c->ix, seq);
     if (*was != c->was)
         sim_fail(s, "S12: node %u says %s %u was %u, but it had become %u", n.ix,
                  hf_subject_name(c->subject), c->ix, c->was, *was);
@@ -453,19 +472,14 @@ static void learn_order(struct sim *s, const struct engine *e, const struct chec
             v->bad_starts = 0;
         return;
     case HF_ORDER_DRAIN:
-    case HF_ORDER_UNDRAIN:
-        if (hf_node_is(step->node))
-            s->check.fence[step->node.ix].drained_seq =
-                step->order == HF_ORDER_DRAIN ? step->seq : 0;
+    case HF_ORDER_LEAVE:
+        maintenance_begins(s, step->node, step->seq);
         return;
     case HF_ORDER_ARM:
     case HF_ORDER_DISARM:
         checker_storm_over(s);
         return;
-    case HF_ORDER_LEAVE:
-        if (hf_node_is(step->node))
-            s->check.fence[step->node.ix].drained_seq = step->seq;
-        return;
+    case HF_ORDER_UNDRAIN: /* ends it by its change */
     case HF_ORDER_CONFIRM:
     case HF_ORDER_HOLD:
     case HF_ORDER_POWER_ON:
@@ -476,11 +490,13 @@ static void learn_order(struct sim *s, const struct engine *e, const struct chec
 
 /* Steps were lost with all who held them (crashes with a torn journal, a cold start): what people
  * are known to want is what the group still knows. The one place where the engine is asked. */
-static void relearn(struct sim *s, const struct engine *e)
+static void relearn(struct sim *s, const struct engine *e, uint64_t seq)
 {
     for (unsigned n = 0; n < s->opt.nodes; n++) {
         struct checker_fence *f = &s->check.fence[n];
         f->drained_seq = 0;
+        if (f->undrained_seq >= seq) /* an end in the history that is gone: none from here on */
+            f->undrained_seq = seq - 1;
         f->is_attested = f->has_left = false;
         memset(f->wrong_seq, 0, sizeof f->wrong_seq);
     }
@@ -609,7 +625,7 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
     bool is_agreed = compare_step(s, n, e, ev, out);
     bool is_past = is_over(s, ev, &group);
     for (uint32_t i = 0; i < out->changes_count; i++) {
-        check_change(s, n, &out->changes[i]);
+        check_change(s, n, ev->seq, &out->changes[i]);
         if (is_first)
             checker_node_change(s, e, ev, &out->changes[i]);
         if (is_first && !is_past)
@@ -631,7 +647,7 @@ void checker_stepped(struct sim *s, hf_node n, const struct engine *e, const str
         learn_once(s, e, ev->seq);
     if (is_torn) {
         s->check.last_cold = s->now;
-        relearn(s, e);
+        relearn(s, e, ev->seq);
         s->check.max_seq = ev->seq;
     }
     if (ev->seq > s->check.max_seq)

@@ -68,6 +68,7 @@ struct checker_fence {
     int64_t stop_at;       /* an order to stop something there is open since; 0 = none */
     int64_t on_since;
     uint64_t drained_seq;                    /* in maintenance since that step; 0 = is not */
+    uint64_t undrained_seq;                  /* the newest end of one: no order before it counts */
     int64_t synced_since;                    /* as a participant, without a break; 0 = is not */
     uint32_t boot;                           /* of its newest participation; 0 = never took part */
     bool is_attested;                        /* in that boot: its watchdog is armed */
