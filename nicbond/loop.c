@@ -340,21 +340,32 @@ static void move_pf(struct loop *loop, hf_fabric f, const struct nic_place *plac
         follow_device(loop, f, now);
 }
 
+/* Told before the counters are read: an order that left in the last round may be carried out by
+ * now, and one whose answer is here has done to the counters what it does. */
+static void tell_ours(struct loop *loop)
+{
+    for (hf_fabric f = 0; f < loop->fabrics_count; f++) {
+        bool is_ours = nicbond_pf_is_ours(&loop->nicbond, f);
+
+        if (is_ours == loop->is_ours[f])
+            continue;
+        loop->is_ours[f] = is_ours;
+        watch_admin_ours(&loop->watch, f, is_ours);
+    }
+}
+
 static void judge(struct loop *loop, hf_time now)
 {
-    hf_legs changed = watch_tick(&loop->watch, now);
+    hf_legs changed;
 
+    tell_ours(loop);
+    changed = watch_tick(&loop->watch, now);
     for (hf_fabric f = 0; f < loop->fabrics_count; f++) {
         const struct watch_pf *pf = &loop->watch.pf[f];
-        bool is_ours = nicbond_pf_is_ours(&loop->nicbond, f);
         int32_t ifindex = pf->is_open ? pf->place.ifindex : 0;
 
         if (loop->place[f].ifindex != ifindex || strcmp(loop->place[f].name, pf->place.name) != 0)
             move_pf(loop, f, &pf->place, ifindex, now);
-        if (is_ours != loop->is_ours[f]) {
-            loop->is_ours[f] = is_ours;
-            watch_admin_ours(&loop->watch, f, is_ours);
-        }
         if ((changed & (1u << f)) == 0)
             continue;
         hf_log(pf->verdict.state == HF_PF_UP ? HF_LOG_INFO : HF_LOG_WARNING,

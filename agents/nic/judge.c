@@ -118,6 +118,7 @@ static const struct nic_rule rules[HF_PFS][NIC_EVS] =
                 [NIC_EV_UNSEEN] = STAY("not looked at yet"),
                 [NIC_EV_WELL] = GO(HF_PF_UP, NIC_ACT_NONE, "seen, and nothing is wrong"),
                 [NIC_EV_DOUBT] = GO(HF_PF_SUSPECT, NIC_ACT_NONE, "seen, and something is wrong"),
+                [NIC_EV_OFF] = GO(HF_PF_DOWN, NIC_ACT_REST, "found switched off by us"),
                 [NIC_EV_DEAD] = GO(HF_PF_DOWN, NIC_ACT_FALL, "found dead"),
                 [NIC_EV_GONE] = GO(HF_PF_ABSENT, NIC_ACT_FALL, "not in this host"),
                 [NIC_EV_RESTED] = BUG("no hold runs"),
@@ -127,6 +128,7 @@ static const struct nic_rule rules[HF_PFS][NIC_EVS] =
                 [NIC_EV_UNSEEN] = GO(HF_PF_UNKNOWN, NIC_ACT_NONE, "it does not answer any more"),
                 [NIC_EV_WELL] = STAY("nothing is wrong"),
                 [NIC_EV_DOUBT] = GO(HF_PF_SUSPECT, NIC_ACT_NONE, "something is wrong; it carries"),
+                [NIC_EV_OFF] = GO(HF_PF_DOWN, NIC_ACT_REST, "we have switched it off"),
                 [NIC_EV_DEAD] = GO(HF_PF_DOWN, NIC_ACT_FALL, "it fell"),
                 [NIC_EV_GONE] = GO(HF_PF_ABSENT, NIC_ACT_FALL, "it was taken away"),
                 [NIC_EV_RESTED] = BUG("no hold runs"),
@@ -136,6 +138,7 @@ static const struct nic_rule rules[HF_PFS][NIC_EVS] =
                 [NIC_EV_UNSEEN] = GO(HF_PF_UNKNOWN, NIC_ACT_NONE, "it does not answer any more"),
                 [NIC_EV_WELL] = GO(HF_PF_UP, NIC_ACT_NONE, "what was wrong is gone"),
                 [NIC_EV_DOUBT] = STAY("something is wrong; it carries"),
+                [NIC_EV_OFF] = GO(HF_PF_DOWN, NIC_ACT_REST, "we have switched it off"),
                 [NIC_EV_DEAD] = GO(HF_PF_DOWN, NIC_ACT_FALL, "it fell, as one could suspect"),
                 [NIC_EV_GONE] = GO(HF_PF_ABSENT, NIC_ACT_FALL, "it was taken away"),
                 [NIC_EV_RESTED] = BUG("no hold runs"),
@@ -145,6 +148,7 @@ static const struct nic_rule rules[HF_PFS][NIC_EVS] =
                 [NIC_EV_UNSEEN] = STAY("not knowing heals nothing"),
                 [NIC_EV_WELL] = GO(HF_PF_HOLD, NIC_ACT_HOLD, "it came back"),
                 [NIC_EV_DOUBT] = GO(HF_PF_HOLD, NIC_ACT_HOLD, "it came back, not quite well"),
+                [NIC_EV_OFF] = STAY("nobody sees whether it is well while we have it off"),
                 [NIC_EV_DEAD] = STAY("still dead"),
                 [NIC_EV_GONE] = GO(HF_PF_ABSENT, NIC_ACT_NONE, "dead, and then taken away"),
                 [NIC_EV_RESTED] = BUG("no hold runs"),
@@ -154,6 +158,8 @@ static const struct nic_rule rules[HF_PFS][NIC_EVS] =
                 [NIC_EV_UNSEEN] = GO(HF_PF_HOLD, NIC_ACT_HOLD, "a hold counts only what is seen"),
                 [NIC_EV_WELL] = STAY("hold-down runs"),
                 [NIC_EV_DOUBT] = STAY("hold-down runs; it is not quite well"),
+                [NIC_EV_OFF] =
+                    GO(HF_PF_DOWN, NIC_ACT_REST, "we have switched it off: its hold begins anew"),
                 [NIC_EV_DEAD] = GO(HF_PF_DOWN, NIC_ACT_FALL, "it fell again"),
                 [NIC_EV_GONE] = GO(HF_PF_ABSENT, NIC_ACT_FALL, "it was taken away again"),
                 [NIC_EV_RESTED] = GO(HF_PF_UP, NIC_ACT_NONE, "it stayed as long as it had to"),
@@ -163,6 +169,7 @@ static const struct nic_rule rules[HF_PFS][NIC_EVS] =
                 [NIC_EV_UNSEEN] = STAY("not knowing heals nothing"),
                 [NIC_EV_WELL] = GO(HF_PF_HOLD, NIC_ACT_HOLD, "it was put in"),
                 [NIC_EV_DOUBT] = GO(HF_PF_HOLD, NIC_ACT_HOLD, "it was put in, not quite well"),
+                [NIC_EV_OFF] = GO(HF_PF_DOWN, NIC_ACT_REST, "it was put in, and we have it off"),
                 [NIC_EV_DEAD] = GO(HF_PF_DOWN, NIC_ACT_NONE, "it was put in, and does not work"),
                 [NIC_EV_GONE] = STAY("still not in this host"),
                 [NIC_EV_RESTED] = BUG("no hold runs"),
@@ -248,12 +255,31 @@ static enum nic_fact not_fact(enum nic_fact fact)
     return fact == NIC_YES ? NIC_NO : NIC_YES;
 }
 
-static void hear_counts(struct judge_nic *judge, const struct nic_sample *s, hf_time now)
+static bool carries(const struct nic_sample *s)
+{
+    return s->is_seen && s->is_admin_up == NIC_YES && s->has_carrier == NIC_YES;
+}
+
+/* Switching a PF off and on moves its carrier and its counters, and its flags are read less often
+ * than we are told of our order: nothing of it is a failure, from the order to the first carrier
+ * afterwards. A wire that has none when the time is over is found by its level. */
+static void settle(struct judge_nic *judge, const struct nic_sample *s, hf_time now)
+{
+    if (s->is_admin_ours) {
+        judge->is_settling = true;
+        judge->settle_until = hf_time_add_ms(now, NIC_SETTLE_MS);
+    } else if (carries(s) || hf_time_reached(now, judge->settle_until)) {
+        judge->is_settling = false;
+    }
+}
+
+static void hear_counts(struct judge_nic *judge, const struct nic_sample *s, bool is_ours,
+                        hf_time now)
 {
     if (!s->is_seen)
         return;
     /* Smaller than before: the driver was loaded again and counts from nothing. */
-    if (judge->has_counts && s->carrier_downs > judge->carrier_downs && !s->is_admin_ours)
+    if (judge->has_counts && s->carrier_downs > judge->carrier_downs && !is_ours)
         judge_nic_hear(judge, NIC_SIGNAL_CARRIER_FELL, now);
     if (judge->has_counts && s->tx_timeouts > judge->tx_timeouts)
         judge_nic_hear(judge, NIC_SIGNAL_TX_STALLED, now);
@@ -332,7 +358,7 @@ static void hear_levels(struct judge_nic *judge, const struct nic_sample *s, hf_
                NIC_SIGNAL_PRESENT, now);
     hear_level(judge, not_fact(s->has_driver), HF_NIC_UNBOUND, NIC_SIGNAL_UNBOUND,
                NIC_SIGNAL_DRIVEN, now);
-    if (s->is_admin_ours) {
+    if (judge->is_settling) {
         hear_level(judge, NIC_NO, HF_NIC_ADMIN, NIC_SIGNAL_ADMIN_DOWN, NIC_SIGNAL_ADMIN_UP, now);
     } else {
         hear_level(judge, not_fact(s->is_admin_up), HF_NIC_ADMIN, NIC_SIGNAL_ADMIN_DOWN,
@@ -368,12 +394,17 @@ static enum nic_event gravest(uint32_t marks, enum hf_nic_cause *cause)
     return worst;
 }
 
+/* In its hold, or for less than another one out of it. */
+static bool is_fresh(const struct judge_nic *judge, hf_time now)
+{
+    return judge->has_fallen && (judge->state == HF_PF_HOLD ||
+                                 hf_time_since_ms(now, judge->up_at) < (int64_t)judge->hold_ms);
+}
+
 static void fall(struct judge_nic *judge, enum hf_nic_cause cause, hf_time now)
 {
     bool is_bounce = judge->has_fallen && hf_time_since_ms(now, judge->fell_at) < NIC_BOUNCE_MS;
-    bool is_repeat =
-        judge->has_fallen && (judge->state == HF_PF_HOLD ||
-                              hf_time_since_ms(now, judge->up_at) < (int64_t)judge->hold_ms);
+    bool is_repeat = is_fresh(judge, now);
 
     judge->since = judge->marked_at[cause];
     if (is_bounce)
@@ -386,6 +417,17 @@ static void fall(struct judge_nic *judge, enum hf_nic_cause cause, hf_time now)
                              ? judge->limits.hold_down_max_ms
                              : judge->hold_ms * 2;
     judge->has_fallen = true;
+}
+
+/* Down by our own hand: no fall, so no hold grows by it. It comes back through one all the same,
+ * for nobody has seen it meanwhile. */
+static void rest(struct judge_nic *judge, hf_time now)
+{
+    judge->since = now;
+    if (is_fresh(judge, now))
+        return;
+    judge->repeats = 0;
+    judge->hold_ms = judge->limits.hold_down_ms;
 }
 
 static void apply(struct judge_nic *judge, enum nic_event event, enum hf_nic_cause cause,
@@ -403,6 +445,9 @@ static void apply(struct judge_nic *judge, enum nic_event event, enum hf_nic_cau
     case NIC_ACT_FALL:
         fall(judge, cause, now);
         break;
+    case NIC_ACT_REST:
+        rest(judge, now);
+        break;
     case NIC_ACT_HOLD:
         judge->hold_until = hf_time_add_ms(now, judge->hold_ms);
         break;
@@ -418,8 +463,9 @@ static void tell(struct judge_nic *judge, enum nic_event event, enum hf_nic_caus
     enum hf_nic_cause was_cause = judge->cause;
     int64_t left = hf_time_since_ms(judge->hold_until, now);
 
-    if (event == NIC_EV_UNSEEN)
-        cause = was_cause; /* what it was dead of, while nobody can tell whether it still is */
+    /* What it was dead of, while nobody can tell whether it still is. */
+    if (event == NIC_EV_UNSEEN || event == NIC_EV_OFF)
+        cause = event == NIC_EV_UNSEEN || was == HF_PF_DOWN ? was_cause : HF_NIC_ADMIN;
     if ((cause == HF_NIC_NONE) && judge->state == HF_PF_SUSPECT)
         cause = HF_NIC_BFD; /* the lone peer's bit */
     if (judge->state == HF_PF_HOLD)
@@ -442,13 +488,14 @@ void judge_nic_step(struct judge_nic *judge, const struct nic_sample *sample, hf
                     struct nic_verdict *verdict)
 {
     /* Who cannot tell the carrier has not seen enough to call it well. */
-    bool is_seen =
-        sample->is_seen && (sample->has_carrier != NIC_NOT_KNOWN || sample->is_admin_ours);
+    bool is_seen = sample->is_seen && sample->has_carrier != NIC_NOT_KNOWN;
+    bool is_ours = judge->is_settling || sample->is_admin_ours;
     enum hf_pf was = judge->state;
     enum hf_nic_cause cause;
     enum nic_event event;
 
-    hear_counts(judge, sample, now);
+    settle(judge, sample, now);
+    hear_counts(judge, sample, is_ours, now);
     hear_levels(judge, sample, now);
     hear_errors(judge, sample, now);
     hear_bfd(judge, &sample->bfd, now);
@@ -456,7 +503,9 @@ void judge_nic_step(struct judge_nic *judge, const struct nic_sample *sample, hf
     /* What came and went since the last step happened: traffic was lost. */
     event = gravest(judge->marks | judge->pulses, &cause);
     judge->pulses = 0;
-    if (event < NIC_EV_DEAD && !is_seen)
+    if (event < NIC_EV_DEAD && judge->is_settling && !carries(sample))
+        event = NIC_EV_OFF;
+    else if (event < NIC_EV_DEAD && !is_seen)
         event = NIC_EV_UNSEEN;
     apply(judge, event, cause, now);
     if (judge->state == HF_PF_HOLD && hf_time_reached(now, judge->hold_until)) {

@@ -32,6 +32,10 @@ enum {
     NIC_ERRORS_LIMIT = 10,
     NIC_ERRORS_WINDOW_MS = 1000,
     NIC_ERRORS_CALM_MS = 10000, /* below the limit for so long: no longer too many */
+    /* So long a PF that we have switched on again may take to get its carrier: four attempts to
+     * bring the link up at 2250 ms, the most that one takes (link_fail_inhibit_timer of 10GBASE-T,
+     * IEEE 802.3 clause 28). Until then it is down anyway; afterwards it is so for its wire. */
+    NIC_SETTLE_MS = 10000,
 };
 
 enum nic_fact { NIC_NOT_KNOWN = 0, NIC_NO, NIC_YES };
@@ -100,8 +104,10 @@ struct nic_sample {
     enum nic_fact is_present, has_driver, is_admin_up, has_carrier, takes_part_in_lacp, is_hot,
         is_optics_bad, has_bare_vf;
     enum nic_fact is_sister_dead;
-    bool is_admin_ours; /* we switched it off: no cause, and its carrier says nothing */
-    bool has_errors;    /* `errors` is known */
+    /* We switched it off, or are about to, or do not know whether we did: that is no failure, and
+     * what its carrier does is our doing. So it is until the first carrier after it. */
+    bool is_admin_ours;
+    bool has_errors; /* `errors` is known */
     uint64_t carrier_downs, tx_timeouts, errors;
     struct nic_bfd bfd;
     hf_time answered_at; /* when the newest management command that was answered began; 0: none */
@@ -125,13 +131,14 @@ enum nic_event { /* what the marks come to */
                  NIC_EV_UNSEEN = 0,
                  NIC_EV_WELL,
                  NIC_EV_DOUBT,
+                 NIC_EV_OFF, /* by our own hand, or not yet back from it */
                  NIC_EV_DEAD,
                  NIC_EV_GONE,
                  NIC_EV_RESTED, /* hold-down is over */
                  NIC_EVS
 };
 
-enum nic_act { NIC_ACT_NONE = 0, NIC_ACT_FALL, NIC_ACT_HOLD };
+enum nic_act { NIC_ACT_NONE = 0, NIC_ACT_FALL, NIC_ACT_REST, NIC_ACT_HOLD };
 enum nic_ruling { NIC_UNDECIDED = 0, NIC_GO, NIC_STAY, NIC_BUG };
 
 struct nic_rule {
@@ -156,6 +163,8 @@ struct judge_nic {
     hf_time since, fell_at, up_at, hold_until;
     bool has_fallen;
     uint32_t hold_ms, repeats;
+    bool is_settling; /* our own hand's doing is not over */
+    hf_time settle_until;
     bool has_counts;
     uint64_t carrier_downs, tx_timeouts;
     bool has_errors, are_errors_many;

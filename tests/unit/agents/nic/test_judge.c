@@ -532,9 +532,156 @@ START_TEST(what_we_switched_off_ourselves_is_no_cause)
     is(&b, HF_PF_DOWN, HF_NIC_BFD);
     b.sample.is_admin_ours = false;
     step(&b, 1);
-    is(&b, HF_PF_DOWN, HF_NIC_ADMIN);
-    b.sample.is_admin_up = b.sample.has_carrier = NIC_YES;
+    is(&b, HF_PF_DOWN, HF_NIC_BFD); /* its flags are looked at now and then */
     b.sample.bfd = (struct nic_bfd){.peers = 2, .up = 2};
+    step(&b, NIC_SETTLE_MS);
+    is(&b, HF_PF_DOWN, HF_NIC_ADMIN); /* somebody else's hand */
+    b.sample.is_admin_up = b.sample.has_carrier = NIC_YES;
+    step(&b, 1);
+    is(&b, HF_PF_HOLD, HF_NIC_RETURNING);
+}
+END_TEST
+
+/* Put down for a PCIe error, from which the card recovers while it is down. */
+static struct bench put_down(void)
+{
+    struct bench b = well();
+
+    hear(&b, NIC_SIGNAL_AER_BEGIN);
+    step(&b, 1);
+    is(&b, HF_PF_DOWN, HF_NIC_AER);
+    b.sample.is_admin_ours = true;
+    b.sample.is_admin_up = b.sample.has_carrier = NIC_NO;
+    b.sample.carrier_downs++;
+    step(&b, 1);
+    hear(&b, NIC_SIGNAL_AER_RECOVERED);
+    step(&b, 1);
+    return b;
+}
+
+START_TEST(what_we_switched_off_is_not_up_whatever_recovers)
+{
+    struct bench b = put_down();
+
+    is(&b, HF_PF_DOWN, HF_NIC_AER); /* what it was dead of: nobody can see whether it still is */
+    for (unsigned i = 0; i < 60; i++) {
+        step(&b, 60000);
+        ck_assert(!b.verdict.has_changed);
+    }
+    is(&b, HF_PF_DOWN, HF_NIC_AER);
+    b.sample.is_seen = false; /* nor when it cannot be read */
+    b.sample.is_admin_up = b.sample.has_carrier = NIC_NOT_KNOWN;
+    step(&b, 60000);
+    is(&b, HF_PF_DOWN, HF_NIC_AER);
+}
+END_TEST
+
+START_TEST(a_pf_that_carries_is_not_down_because_we_ordered_it)
+{
+    struct bench b = well();
+
+    hear(&b, NIC_SIGNAL_AER_BEGIN);
+    b.sample.is_admin_ours = true; /* refused, or still with a worker */
+    step(&b, 1);
+    is(&b, HF_PF_DOWN, HF_NIC_AER);
+    hear(&b, NIC_SIGNAL_AER_RECOVERED);
+    step(&b, 1);
+    is(&b, HF_PF_HOLD, HF_NIC_RETURNING);
+    /* Now it is carried out. */
+    b.sample.is_admin_up = b.sample.has_carrier = NIC_NO;
+    b.sample.carrier_downs++;
+    step(&b, 1);
+    is(&b, HF_PF_DOWN, HF_NIC_ADMIN);
+    b.sample.is_admin_ours = false;
+    b.sample.is_admin_up = b.sample.has_carrier = NIC_YES;
+    step(&b, 1);
+    is(&b, HF_PF_HOLD, HF_NIC_RETURNING); /* it did not flap */
+    ck_assert_uint_eq(b.verdict.hold_ms, 30000);
+}
+END_TEST
+
+/* Whatever it was: a leg of a PF that is off carries nothing. */
+START_TEST(what_we_switch_off_is_down_and_has_not_failed)
+{
+    struct bench b = well();
+
+    if (_i == 1) {
+        b.sample.is_hot = NIC_YES;
+        step(&b, 1);
+        is(&b, HF_PF_SUSPECT, HF_NIC_HOT);
+    }
+    if (_i == 2)
+        b.sample.has_carrier = NIC_NOT_KNOWN;
+    b.sample.is_admin_ours = true;
+    b.sample.is_admin_up = NIC_NO;
+    step(&b, 1);
+    is(&b, HF_PF_DOWN, HF_NIC_ADMIN);
+    ck_assert_int_eq(b.verdict.since.ns, b.now.ns);
+    b.sample.is_admin_ours = false;
+    b.sample.is_admin_up = b.sample.has_carrier = NIC_YES;
+    step(&b, 1);
+    is(&b, HF_PF_HOLD, HF_NIC_RETURNING);
+    ck_assert_uint_eq(b.verdict.hold_ms, 30000);
+    step(&b, 1);
+    /* A fall now is the first one. */
+    ck_assert_uint_eq(fall_and_return(&b, 2000), 30000);
+}
+END_TEST
+
+START_TEST(what_our_own_switch_does_to_the_carrier_is_no_fall)
+{
+    struct bench b = put_down();
+
+    step(&b, 30000);
+    b.sample.is_admin_ours = false; /* told before the flags are read again */
+    step(&b, 1);
+    is(&b, HF_PF_DOWN, HF_NIC_AER);
+    ck_assert(!b.verdict.has_changed);
+    b.sample.is_admin_up = NIC_YES;
+    b.sample.carrier_downs++;
+    step(&b, 2000); /* it looks for its link partner */
+    is(&b, HF_PF_DOWN, HF_NIC_AER);
+    b.sample.carrier_downs++;
+    b.sample.has_carrier = NIC_YES;
+    step(&b, 1);
+    is(&b, HF_PF_HOLD, HF_NIC_RETURNING);
+    ck_assert_uint_eq(b.verdict.hold_ms, 30000);
+    step(&b, 30000);
+    is(&b, HF_PF_UP, HF_NIC_NONE);
+    /* From its first carrier on every loss counts. */
+    b.sample.carrier_downs++;
+    step(&b, 1);
+    is(&b, HF_PF_DOWN, HF_NIC_CARRIER);
+}
+END_TEST
+
+START_TEST(a_loss_after_the_first_carrier_counts_at_once)
+{
+    struct bench b = put_down();
+
+    b.sample.is_admin_ours = false;
+    b.sample.is_admin_up = b.sample.has_carrier = NIC_YES;
+    step(&b, 1);
+    is(&b, HF_PF_HOLD, HF_NIC_RETURNING);
+    b.sample.carrier_downs++;
+    step(&b, 1);
+    is(&b, HF_PF_DOWN, HF_NIC_CARRIER);
+}
+END_TEST
+
+START_TEST(a_wire_that_was_lost_meanwhile_is_noticed)
+{
+    struct bench b = put_down();
+
+    b.sample.is_admin_ours = false;
+    b.sample.is_admin_up = NIC_YES;
+    step(&b, NIC_SETTLE_MS - 1);
+    is(&b, HF_PF_DOWN, HF_NIC_AER);
+    step(&b, 1);
+    is(&b, HF_PF_DOWN, HF_NIC_CARRIER);
+    step(&b, 3600000);
+    is(&b, HF_PF_DOWN, HF_NIC_CARRIER);
+    b.sample.has_carrier = NIC_YES;
     step(&b, 1);
     is(&b, HF_PF_HOLD, HF_NIC_RETURNING);
 }
@@ -629,6 +776,9 @@ START_TEST(any_history_keeps_the_promises)
         b.sample.has_carrier = (enum nic_fact)(r % 13 == 0 ? r / 13 % 3 : NIC_YES);
         b.sample.is_sister_dead = (enum nic_fact)(r % 23 == 0 ? r / 23 % 3 : NIC_NO);
         b.sample.carrier_downs += r % 31 == 0;
+        if (r % 41 == 0)
+            b.sample.is_admin_ours = !b.sample.is_admin_ours;
+        b.sample.is_admin_up = (enum nic_fact)(r % 43 == 0 ? r / 43 % 3 : NIC_YES);
         b.sample.bfd =
             (struct nic_bfd){.peers = 2, .up = (uint8_t)(r % 29 != 0), .silent = (uint8_t)(r % 3)};
         if (r % 37 == 0)
@@ -636,6 +786,8 @@ START_TEST(any_history_keeps_the_promises)
         step(&b, (int64_t)(r % 20000));
         must(b.verdict.state < HF_PFS, "a state");
         must(b.verdict.cause < HF_NIC_CAUSES, "a cause");
+        if (b.sample.is_admin_ours && b.sample.is_admin_up != NIC_YES)
+            must(judge_nic_is_dead(b.verdict.state), "what we switched off is dead");
         if (judge_nic_is_dead(was) && !judge_nic_is_dead(b.verdict.state)) {
             must(b.verdict.state == HF_PF_HOLD, "dead comes back through a hold");
             held_at = b.now;
@@ -676,6 +828,12 @@ HF_TEST_MAIN("agents/nic/judge", HF_LOOP(every_state_and_event_is_decided, 0, HF
              HF_CASE(a_hold_counts_only_what_is_seen),
              HF_CASE(a_device_that_is_gone_is_absent_and_one_put_in_is_held),
              HF_CASE(what_we_switched_off_ourselves_is_no_cause),
+             HF_CASE(what_we_switched_off_is_not_up_whatever_recovers),
+             HF_CASE(a_pf_that_carries_is_not_down_because_we_ordered_it),
+             HF_LOOP(what_we_switch_off_is_down_and_has_not_failed, 0, 3),
+             HF_CASE(what_our_own_switch_does_to_the_carrier_is_no_fall),
+             HF_CASE(a_loss_after_the_first_carrier_counts_at_once),
+             HF_CASE(a_wire_that_was_lost_meanwhile_is_noticed),
              HF_CASE(both_ports_share_the_fate_of_their_controller),
              HF_CASE(a_card_is_known_by_serial_else_by_slot), HF_CASE(errors_count_by_the_second),
              HF_LOOP(any_history_keeps_the_promises, 0, 8))

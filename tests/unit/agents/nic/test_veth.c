@@ -242,6 +242,51 @@ START_TEST(switched_off_renamed_and_taken_away)
 }
 END_TEST
 
+/* Switched off and on by our own hand, with a good wire, for a failure that is over meanwhile. */
+START_TEST(our_own_switch_is_no_fall_of_the_wire)
+{
+    struct timespec tick = {.tv_nsec = 1000000};
+
+    if (!wires_open(&tree))
+        return;
+    wires_pair("near", "far");
+    open_watch();
+    ck_assert(await(0, HF_PF_UP));
+    watch_signal(&watch, 0, NIC_SIGNAL_AER_BEGIN, hf_clock_now());
+    ck_assert(await(0, HF_PF_DOWN));
+    for (unsigned round = 0; round < 3; round++) {
+        enum hf_pf last = HF_PF_DOWN;
+        hf_time end = hf_time_add_ms(hf_clock_now(), WAIT_MS);
+
+        watch_admin_ours(&watch, 0, true);
+        set_link("near", false);
+        watch_signal(&watch, 0, NIC_SIGNAL_AER_RECOVERED, hf_clock_now());
+        for (unsigned i = 0; i < 50; i++) { /* many holds long, and its flags are read thrice */
+            (void)nanosleep(&tick, NULL);
+            watch_hear(&watch, hf_clock_now());
+            (void)watch_tick(&watch, hf_clock_now());
+            ck_assert_int_eq(watch.pf[0].verdict.state, HF_PF_DOWN);
+        }
+        set_link("near", true);
+        watch_admin_ours(&watch, 0, false);
+        while (last != HF_PF_UP) { /* down, hold, up: never back */
+            (void)nanosleep(&tick, NULL);
+            watch_hear(&watch, hf_clock_now());
+            (void)watch_tick(&watch, hf_clock_now());
+            ck_assert(!hf_time_reached(hf_clock_now(), end));
+            ck_assert(last == HF_PF_DOWN || watch.pf[0].verdict.state != HF_PF_DOWN);
+            last = watch.pf[0].verdict.state;
+        }
+        ck_assert_uint_eq(watch.pf[0].judge.repeats, 0);
+    }
+    set_link("far", false);
+    ck_assert(await(0, HF_PF_DOWN));
+    ck_assert_int_eq(watch.pf[0].verdict.cause, HF_NIC_CARRIER);
+    watch_close(&watch);
+    wires_close(&tree);
+}
+END_TEST
+
 /* From here on this process dies of SIGSYS when it asks the kernel for anything that takes RTNL, or
  * that a hot loop has no business with: requests, ioctls, opens, memory, files written. */
 static void forbid(void)
@@ -324,5 +369,6 @@ END_TEST
 
 HF_TEST_MAIN("agents/nic/veth", HF_CASE(a_wire_that_is_pulled_is_judged_within_the_budget),
              HF_CASE(switched_off_renamed_and_taken_away),
+             HF_CASE(our_own_switch_is_no_fall_of_the_wire),
              HF_CASE(a_round_asks_for_nothing_and_opens_nothing),
              {a_process_that_asks_would_die_of_it, 0, 1, SIGSYS})
