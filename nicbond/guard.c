@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "nicbond/ledger_file.h"
@@ -185,38 +186,77 @@ static enum hf_code look_processes(struct look *look, struct hf_err *err)
     return code;
 }
 
-/* Interfaces of this host on the VF that are up. */
-static void look_netdevs(struct look *look, uint16_t number)
+/* An interface of this namespace is up, or may be: what does not read is not known to be down. */
+static void look_netdev(struct look *look, uint16_t number, int net_fd, const char *name)
 {
-    char path[PATH_MAX], flags[32];
-    const struct dirent *entry;
+    char path[NAME_MAX + sizeof "/flags"], flags[32];
     struct guard_user *user;
     ssize_t len;
-    DIR *folder;
     int fd;
+
+    (void)snprintf(path, sizeof path, "%s/flags", name);
+    fd = openat(net_fd, path, O_RDONLY | O_CLOEXEC);
+    len = fd >= 0 ? read(fd, flags, sizeof flags - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    flags[len > 0 ? len : 0] = '\0';
+    /* Bit 0 is IFF_UP. */
+    if (len > 0 && (strtoul(flags, NULL, 16) & 1u) == 0)
+        return;
+    user = add_user(look, GUARD_NETDEV, number);
+    if (user != NULL)
+        (void)hf_str_copy(user->name, sizeof user->name, name);
+}
+
+/* Those whose users are seen elsewhere, by the vfio files that they have open, and the one that
+ * lets nobody use its device. Others make interfaces, or have users that nothing here can see. */
+static bool is_known_without(const char *driver)
+{
+    return strstr(driver, "vfio") != NULL || strcmp(driver, "pci-stub") == 0;
+}
+
+/* No interface of a VF is in this namespace. sysfs shows the interfaces of its own namespace only;
+ * the folder net/ stays while there is one in any (drivers/base/core.c: the glue folder goes with
+ * its last device). Without it, a driver that makes interfaces may be about to. */
+static void look_elsewhere(struct look *look, uint16_t number, bool has_net)
+{
+    char path[PATH_MAX], driver[NAME_MAX + 1] = "";
+    struct guard_user *user;
+    struct stat link;
+
+    (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/driver", look->where->sys,
+                   look->at->pf.vf[number]);
+    if (!hf_path_link_name(path, driver, sizeof driver) &&
+        (lstat(path, &link) == 0 || errno != ENOENT))
+        (void)hf_str_copy(driver, sizeof driver, "?");
+    if (!has_net && (driver[0] == '\0' || is_known_without(driver)))
+        return;
+    user = add_user(look, GUARD_ELSEWHERE, number);
+    if (user != NULL)
+        (void)hf_str_copy(user->name, sizeof user->name, driver[0] != '\0' ? driver : "?");
+}
+
+static void look_netdevs(struct look *look, uint16_t number)
+{
+    const struct dirent *entry;
+    bool is_shown = false, has_net;
+    char path[PATH_MAX];
+    DIR *folder;
 
     (void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/net", look->where->sys,
                    look->at->pf.vf[number]);
     folder = opendir(path);
-    if (folder == NULL)
-        return; /* its driver makes none: vfio-pci */
-    while ((entry = readdir(folder)) != NULL) {
+    has_net = folder != NULL || errno != ENOENT;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
         if (entry->d_name[0] == '.')
             continue;
-        (void)snprintf(path, sizeof path, "%.32s/flags", entry->d_name);
-        fd = openat(dirfd(folder), path, O_RDONLY | O_CLOEXEC);
-        len = fd >= 0 ? read(fd, flags, sizeof flags - 1) : 0;
-        if (fd >= 0)
-            close(fd);
-        flags[len > 0 ? len : 0] = '\0';
-        /* Bit 0 is IFF_UP. What does not read may be up. */
-        if (len > 0 && (strtoul(flags, NULL, 16) & 1u) == 0)
-            continue;
-        user = add_user(look, GUARD_NETDEV, number);
-        if (user != NULL)
-            (void)hf_str_copy(user->name, sizeof user->name, entry->d_name);
+        is_shown = true;
+        look_netdev(look, number, dirfd(folder), entry->d_name);
     }
-    closedir(folder);
+    if (folder != NULL)
+        closedir(folder);
+    if (!is_shown)
+        look_elsewhere(look, number, has_net);
 }
 
 static void look_owner(struct look *look, const struct ledger *ledger, uint16_t number)
@@ -259,17 +299,22 @@ static enum hf_code look_pf(struct look *look, const char *pf, const struct ledg
                             struct hf_err *err)
 {
     struct guarded *at = look->at;
+    enum hf_code code = HF_OK;
 
     HF_ASSERT(at != NULL);
     memset(at, 0, sizeof *at);
     if (vf_scan_vfs(look->where->sys, pf, &at->pf, err) != HF_OK)
         return err->code;
-    for (uint16_t n = 0; n < at->pf.count; n++) {
+    for (uint16_t n = 0; n < at->pf.count; n++)
         find_vfio(look->where->sys, at, n);
+    if (at->pf.count > 0)
+        code = look_processes(look, err);
+    /* After them: a process and its VM are what people want to read first. */
+    for (uint16_t n = 0; n < at->pf.count; n++) {
         look_owner(look, ledger, n);
         look_netdevs(look, n);
     }
-    return at->pf.count > 0 ? look_processes(look, err) : HF_OK;
+    return code;
 }
 
 /* The other functions of its slot that are PFs: a VF there has a link to its own. */
@@ -327,6 +372,10 @@ static void say_user(const struct guard_user *user, struct hf_err *line)
     case GUARD_NETDEV:
         (void)hf_err_set(line, HF_EACCESS, "VF %u (%s): interface %s is up", (unsigned)user->number,
                          user->vf, user->name);
+        return;
+    case GUARD_ELSEWHERE:
+        (void)hf_err_set(line, HF_EACCESS, "VF %u (%s): driver %.24s shows no interface here",
+                         (unsigned)user->number, user->vf, user->name);
         return;
     case GUARD_USES:
         break;

@@ -1,8 +1,8 @@
 /* guard.h - may a person or a script take a PF's VFs away now? numvfs changes, unbinding, resets
  * and firmware updates of a PF are refused while one of its VFs has a user: a process with its vfio
- * device open, an owner in the ledger, a host interface that is up. The kernel itself does not
- * protect them: writing 0 to sriov_numvfs makes qemu take the VF out of its guest, and blocks until
- * it has; a reset cuts every VM on the card.
+ * device open, an owner in the ledger, a host interface that is up, or one that is in another
+ * network namespace. The kernel itself does not protect them: writing 0 to sriov_numvfs makes qemu
+ * take the VF out of its guest, and blocks until it has; a reset cuts every VM on the card.
  * Refuses when it cannot know: what it could not read may be a user. The answer is of this moment;
  * nothing is locked by it. Reads files only; takes no RTNL; waits for nothing. */
 #ifndef NICBOND_GUARD_H
@@ -36,9 +36,10 @@ struct guard_where {
 };
 
 enum guard_use {
-    GUARD_VFIO = 0, /* a process has its device open */
-    GUARD_LEDGER,   /* a VM owns it, though no process has it open: being started, or just gone */
-    GUARD_NETDEV,   /* an interface of this host is up on it */
+    GUARD_VFIO = 0,  /* a process has its device open */
+    GUARD_LEDGER,    /* a VM owns it, though no process has it open: being started, or just gone */
+    GUARD_NETDEV,    /* an interface of this host is up on it */
+    GUARD_ELSEWHERE, /* it is driven, and shows no interface: in another namespace, or not known */
     GUARD_USES
 };
 
@@ -46,9 +47,10 @@ struct guard_user {
     enum guard_use use;
     char pf[HF_PCI_NAME_MAX + 1], vf[HF_PCI_NAME_MAX + 1];
     uint16_t number;
-    pid_t pid;                  /* of VFIO */
-    char name[HF_NAME_MAX + 1]; /* VFIO: the VM, or the program; NETDEV: the interface */
-    hf_vm_uid uid;              /* of LEDGER */
+    pid_t pid; /* of VFIO */
+    /* VFIO: the VM, or the program; NETDEV: the interface; ELSEWHERE: the driver. */
+    char name[HF_NAME_MAX + 1];
+    hf_vm_uid uid; /* of LEDGER */
     uint32_t start_no;
 };
 

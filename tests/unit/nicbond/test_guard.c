@@ -165,6 +165,70 @@ START_TEST(an_interface_that_is_up_refuses)
 }
 END_TEST
 
+/* The second VF has this driver; NULL: none. */
+static void drive(const char *driver)
+{
+    char whole[300], target[100];
+
+    snprintf(whole, sizeof whole, "%s/sys/bus/pci/devices/0000:01:10.2/driver", base);
+    (void)unlink(whole);
+    snprintf(target, sizeof target, "../../../../bus/pci/drivers/%s", driver != NULL ? driver : "");
+    if (driver != NULL)
+        join(target, "sys/bus/pci/devices/0000:01:10.2/driver");
+}
+
+START_TEST(an_interface_in_another_namespace_refuses)
+{
+    folder("sys/bus/pci/devices/0000:01:10.2/net"); /* as sysfs shows it: empty */
+    drive("igbvf");
+    for (enum guard_act act = GUARD_NUMVFS; act < GUARD_ACTS; act++)
+        ck_assert_int_eq(look(act), HF_EACCESS);
+    ck_assert_uint_eq(users.count, 1);
+    ck_assert_int_eq(users.user[0].use, GUARD_ELSEWHERE);
+    ck_assert_uint_eq(users.user[0].number, 1);
+    ck_assert_str_eq(users.user[0].name, "igbvf");
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "VF 1 (0000:01:10.2): driver igbvf shows no interface here"));
+    drive(NULL); /* it is being taken away: not known to be gone */
+    ck_assert_int_eq(look(GUARD_NUMVFS), HF_EACCESS);
+    /* One that is here, and down, is known. */
+    drive("igbvf");
+    folder("sys/bus/pci/devices/0000:01:10.2/net/eth7");
+    put("sys/bus/pci/devices/0000:01:10.2/net/eth7/flags", "0x1002\n", 7);
+    ck_assert_int_eq(look(GUARD_NUMVFS), HF_OK);
+}
+END_TEST
+
+START_TEST(a_driver_that_shows_no_interface_refuses)
+{
+    static const struct {
+        const char *driver;
+        enum hf_code code;
+    } drivers[] = {{"igbvf", HF_EACCESS}, {"uio_pci_generic", HF_EACCESS},
+                   {"vfio-pci", HF_OK},   {"mlx5_vfio_pci", HF_OK},
+                   {"pci-stub", HF_OK},   {NULL, HF_OK}};
+
+    drive(drivers[_i].driver);
+    ck_assert_int_eq(look(GUARD_UNBIND), drivers[_i].code);
+}
+END_TEST
+
+START_TEST(a_process_is_named_before_other_users)
+{
+    static const char line[] = "qemu\0-name\0guest=mq-1";
+
+    own(PF, "0000:01:10.0");
+    drive("igbvf");
+    put("proc/4711/cmdline", line, sizeof line);
+    join("/dev/vfio/40", "proc/4711/fd/9");
+    ck_assert_int_eq(look(GUARD_NUMVFS), HF_EACCESS);
+    ck_assert_str_eq(err.text, "numvfs of " PF " is refused, its VFs are in use; VF 0 "
+                               "(0000:01:10.0): mq-1, process 4711; VF 0 (0000:01:10.0): VM 7, "
+                               "start 3, by the ledger; VF 1 (0000:01:10.2): driver igbvf "
+                               "shows no interface here");
+}
+END_TEST
+
 START_TEST(a_reset_counts_the_other_port_of_the_card)
 {
     join("/dev/vfio/50", "proc/4711/fd/9");
@@ -231,6 +295,9 @@ HF_TEST_MAIN_WITH("nicbond/guard", setup, teardown,
                   HF_CASE(an_open_vfio_group_refuses_and_names_the_vm),
                   HF_CASE(an_open_vfio_device_refuses_too), HF_CASE(an_owner_in_the_ledger_refuses),
                   HF_CASE(an_interface_that_is_up_refuses),
+                  HF_CASE(an_interface_in_another_namespace_refuses),
+                  HF_LOOP(a_driver_that_shows_no_interface_refuses, 0, 6),
+                  HF_CASE(a_process_is_named_before_other_users),
                   HF_CASE(a_reset_counts_the_other_port_of_the_card),
                   HF_CASE(what_cannot_be_known_is_refused), HF_CASE(many_users_are_counted),
                   HF_CASE(the_command_answers_in_words_and_status))
