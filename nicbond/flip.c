@@ -134,6 +134,19 @@ void flip_escalate(struct flip *f, hf_time now)
     advance(f, now);
 }
 
+void flip_ease(struct flip *f)
+{
+    static const enum hf_flip_method harsh[] = {HF_FLIP_PF_DOWN, HF_FLIP_UNPLUG};
+
+    if (!f->is_running)
+        return;
+    f->what.is_gentle = true;
+    for (unsigned i = 0; i < sizeof harsh / sizeof harsh[0]; i++) {
+        if (f->rung[harsh[i]] == FLIP_RUNG_WANTED)
+            f->rung[harsh[i]] = FLIP_RUNG_READY;
+    }
+}
+
 static bool has_open(const struct flip *f)
 {
     for (unsigned i = 0; i < LADDER; i++) {
@@ -188,6 +201,11 @@ hf_time flip_deadline(const struct flip *f)
     if (first.ns != INT64_MAX)
         return first;
     return f->has_done ? confirm_until(f) : (hf_time){0};
+}
+
+uint32_t flip_us(const struct flip *f, hf_time then)
+{
+    return us_since(f->what.since, then);
 }
 
 enum hf_flip_outcome flip_confirmed(const struct flip *f)

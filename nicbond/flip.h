@@ -80,12 +80,16 @@ void flip_ordered(struct flip *f, enum hf_flip_method method, hf_time now);
 bool flip_answered(struct flip *f, enum hf_flip_method method, enum flip_rung how, hf_time now);
 /* The leg that carries died under a gentle flip. */
 void flip_escalate(struct flip *f, hf_time now);
+/* The leg that it leaves carries again: from here on it is a gentle one. What is out stays out. */
+void flip_ease(struct flip *f);
 /* Deadlines. True: it ends, *how says how; the owner then calls flip_end(). */
 bool flip_tick(struct flip *f, hf_time now, enum bond_event *how);
 /* Earliest moment flip_tick() has something to do; INT64_MAX ns: not running. */
 hf_time flip_deadline(const struct flip *f);
 /* It is over; the record is complete then. `is_confirmed`: the traffic is on the other leg. */
 void flip_end(struct flip *f, enum hf_flip_outcome outcome, bool is_confirmed, hf_time now);
+/* From the first sign to then, at most UINT32_MAX - 1. */
+uint32_t flip_us(const struct flip *f, hf_time then);
 /* FLIPPED, or ALREADY when nothing had been ordered. */
 enum hf_flip_outcome flip_confirmed(const struct flip *f);
 /* May another try help? Yes when some rung was late or refused and none was carried out. */

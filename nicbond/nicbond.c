@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "agents/nic/sysfs.h"
+#include "nicbond/flip_text.h"
 #include "supervisord/base/assert.h"
 #include "supervisord/base/log.h"
 #include "supervisord/base/str.h"
@@ -260,16 +261,15 @@ static void end_flip(struct nicbond *nb, struct nicbond_vm *vm, enum hf_flip_out
                      bool is_confirmed, hf_time now)
 {
     const struct hf_flip *record = &vm->flip.record;
+    char times[FLIP_TEXT_MAX];
 
     if (!vm->flip.is_running)
         return;
     flip_end(&vm->flip, outcome, is_confirmed, now);
-    hf_info("vm=%s flip %llu %c -> %c %s by %s: judged %u us, ordered %lld us, confirmed %lld us",
-            vm->name, (unsigned long long)record->epoch, fabric_letter[record->from],
-            fabric_letter[record->to], hf_flip_outcome_name(outcome),
-            hf_flip_method_name(record->method), record->judged_us,
-            record->ordered_us == UINT32_MAX ? -1LL : (long long)record->ordered_us,
-            record->confirmed_us == UINT32_MAX ? -1LL : (long long)record->confirmed_us);
+    flip_text(&vm->flip, times);
+    hf_info("vm=%s flip %llu %c -> %c %s by %s: %s", vm->name, (unsigned long long)record->epoch,
+            fabric_letter[record->from], fabric_letter[record->to], hf_flip_outcome_name(outcome),
+            hf_flip_method_name(record->method), times);
     tell_flip(nb, vm->flip.what.order, record);
     vm->ended_at = now;
     let_carry(nb, vm, now);
@@ -424,6 +424,8 @@ static void leg_is(struct nicbond *nb, struct nicbond_vm *vm, hf_fabric fabric,
     bond_leg(&vm->bond, fabric, level, nb->epoch_next, &step);
     if (step.act == BOND_ACT_FLIP)
         (void)nicbond_epoch(nb);
+    if (step.was == BOND_FLIPPING && step.now == BOND_MOVING)
+        flip_ease(&vm->flip); /* others may be on it again: it is not put down under them */
     follow(nb, vm, &step, 0, now);
     vm->is_dirty = true;
     nicbond_wake(nb, vm, now);

@@ -327,7 +327,7 @@ static void wish_admin(struct nicbond *nb, hf_fabric f, hf_time now)
 {
     struct nicbond_pf *pf = &nb->pf[f];
     hf_time up_at = up_again_at(nb, f);
-    bool is_lost = false;
+    bool is_lost = false, is_wanted = false;
 
     for (uint16_t i = 0; i < nb->vms_end; i++) {
         struct nicbond_vm *vm = &nb->vm[i];
@@ -341,9 +341,12 @@ static void wish_admin(struct nicbond *nb, hf_fabric f, hf_time now)
             nicbond_rung_ended(nb, vm, HF_FLIP_PF_DOWN, FLIP_RUNG_DONE, now);
             continue;
         }
-        pf->wants_down = true;
+        pf->wants_down = is_wanted = true;
         pf->admin_at = now;
     }
+    /* What no worker could take ends with the flip, or with its need for it. */
+    if (!is_wanted && pf->admin == NICBOND_ON && pf->admin_order == 0)
+        pf->wants_down = false;
     /* Nothing can be seen of a wire while its PF is down, so it is up again after the hold-down
      * time, and at once when a VM has nothing else. */
     if (pf->admin == NICBOND_OFF && (is_lost || hf_time_reached(now, up_at)))

@@ -165,6 +165,35 @@ START_TEST(a_gentle_flip_touches_nobody_else)
 }
 END_TEST
 
+START_TEST(a_flip_whose_leg_came_back_is_gentle_until_it_dies_again)
+{
+    struct flip_case what = a_case(HF_LEG_VF);
+    enum bond_event how;
+    struct flip f;
+
+    what.may_unplug = true;
+    flip_begin(&f, &what, start);
+    flip_ordered(&f, HF_FLIP_VF_LINK, start);
+    flip_ease(&f);
+    (void)flip_answered(&f, HF_FLIP_VF_LINK, FLIP_RUNG_REFUSED, at(1));
+    ck_assert_uint_eq(wanted(&f), 0);
+    ck_assert(flip_tick(&f, at(1), &how));
+    ck_assert_int_eq(how, BOND_EV_FLIP_FAILED);
+    flip_escalate(&f, at(2));
+    ck_assert_uint_eq(wanted(&f), ONLY(HF_FLIP_PF_DOWN));
+    flip_ease(&f); /* and what has not left yet stays here */
+    ck_assert_uint_eq(wanted(&f), 0);
+    flip_escalate(&f, at(3));
+    flip_ordered(&f, HF_FLIP_PF_DOWN, at(3));
+    flip_ease(&f);
+    ck_assert(flip_answered(&f, HF_FLIP_PF_DOWN, FLIP_RUNG_REFUSED, at(4)));
+    ck_assert_uint_eq(wanted(&f), 0);
+    flip_end(&f, HF_FLIP_FAILED, false, at(5));
+    flip_ease(&f);
+    ck_assert(!f.is_running);
+}
+END_TEST
+
 START_TEST(what_was_carried_out_waits_to_be_confirmed)
 {
     struct flip_case what = a_case(HF_LEG_VF);
@@ -241,6 +270,7 @@ HF_TEST_MAIN("nicbond/flip", HF_CASE(switch_and_helper_begin_beside_each_other),
              HF_CASE(what_no_worker_takes_is_late_too), HF_CASE(a_deadline_begins_with_the_order),
              HF_CASE(unplugging_is_last_and_only_where_it_is_allowed),
              HF_CASE(a_gentle_flip_touches_nobody_else),
+             HF_CASE(a_flip_whose_leg_came_back_is_gentle_until_it_dies_again),
              HF_CASE(what_was_carried_out_waits_to_be_confirmed),
              HF_CASE(the_record_counts_from_the_first_sign),
              HF_CASE(a_guest_that_was_quicker_than_any_order_is_already_there),

@@ -767,6 +767,124 @@ START_TEST(a_pf_that_is_put_down_comes_up_soon_for_a_vm_with_one_leg)
 }
 END_TEST
 
+/* A judge of PF a in the loop, as loop.c has it. */
+struct judged_pf {
+    struct judge_nic judge;
+    struct nic_sample sample;
+};
+
+static void open_judge(struct judged_pf *pf)
+{
+    static const struct nic_limits limits = {.hold_down_ms = 30000, .hold_down_max_ms = 600000};
+
+    *pf = (struct judged_pf){.sample = {.is_seen = true,
+                                        .is_present = NIC_YES,
+                                        .has_driver = NIC_YES,
+                                        .is_admin_up = NIC_YES,
+                                        .has_carrier = NIC_YES}};
+    judge_nic_init(&pf->judge, &limits);
+}
+
+/* Rounds of a millisecond each, with its judgement. */
+static void pass_judged(struct judged_pf *pf, unsigned ms)
+{
+    for (unsigned i = 0; i < ms; i++) {
+        struct nic_verdict verdict;
+
+        pf->sample.is_admin_ours = nicbond_pf_is_ours(nb, A);
+        judge_nic_step(&pf->judge, &pf->sample, hf_time_add_ms(now, 1), &verdict);
+        if (verdict.has_changed)
+            nicbond_pf_judged(nb, A, &verdict, hf_time_add_ms(now, 1));
+        pass(1);
+    }
+}
+
+static void switch_pf(struct judged_pf *pf, enum nic_fact to)
+{
+    pf->sample.is_admin_up = pf->sample.has_carrier = to;
+    pf->sample.carrier_downs++;
+}
+
+START_TEST(a_card_that_recovers_while_we_have_it_down_is_no_leg_yet)
+{
+    struct judged_pf pf;
+    struct ordered o;
+
+    place(A, 21, "igb");
+    vm_with_vfs(1, 0, 4);
+    open_judge(&pf);
+    pass_judged(&pf, 1);
+    judge_nic_hear(&pf.judge, NIC_SIGNAL_AER_BEGIN, now);
+    pass_judged(&pf, 2);
+    ck_assert(next_pf(&o) && o.pf.job == METHOD_PF_ADMIN && o.pf.is_off);
+    switch_pf(&pf, NIC_NO);
+    reply_pf(&o, FLIP_RUNG_DONE, false);
+    judge_nic_hear(&pf.judge, NIC_SIGNAL_AER_RECOVERED, now);
+    for (unsigned i = 0; i < 29; i++) {
+        pass_judged(&pf, 1000);
+        ck_assert(nb->pf[A].level == BOND_LEG_DOWN);
+        ck_assert_int_eq(nicbond_vm(nb, 1)->bond.state, BOND_DOUBT);
+        ck_assert_uint_eq(last_legs.up, 1u << B);
+    }
+    pass_judged(&pf, 1100);
+    ck_assert(next_pf(&o) && o.pf.job == METHOD_PF_ADMIN && !o.pf.is_off);
+    pf.sample.is_admin_up = NIC_YES;
+    reply_pf(&o, FLIP_RUNG_DONE, false);
+    pass_judged(&pf, 2000); /* no carrier yet */
+    ck_assert(nb->pf[A].level == BOND_LEG_DOWN);
+    switch_pf(&pf, NIC_YES);
+    pass_judged(&pf, 1);
+    ck_assert(nb->pf[A].level == BOND_LEG_HELD);
+    pass_judged(&pf, 30001);
+    ck_assert(nb->pf[A].level == BOND_LEG_UP);
+    ck_assert_uint_eq(last_legs.up, 3);
+    ck_assert_uint_eq(flips_count, 1); /* and nothing was done twice */
+    ck_assert(!next_pf(&o));
+}
+END_TEST
+
+START_TEST(a_pf_that_came_back_is_not_put_down)
+{
+    struct ordered o;
+
+    place(A, 21, "new");
+    vm_with_vfs(1, 0, 4);
+    judged(A, HF_PF_DOWN, HF_NIC_BFD);
+    ck_assert(next_pf(&o));
+    ck_assert_int_eq(o.pf.job, METHOD_VF_LINK);
+    judged(A, HF_PF_UP, HF_NIC_NONE); /* and others are on it again, perhaps */
+    pass(250);
+    ck_assert_uint_eq(flips_count, 1);
+    ck_assert_int_eq(flips[0].outcome, HF_FLIP_UNKNOWN);
+    ck_assert(next_pf(&o)); /* its VF is on, whatever became of the late order */
+    ck_assert(o.pf.job == METHOD_VF_LINK && !o.pf.is_off);
+    ck_assert(!next_pf(&o));
+    ck_assert(!nicbond_pf_is_ours(nb, A));
+}
+END_TEST
+
+START_TEST(a_wish_to_put_a_pf_down_ends_with_its_flip)
+{
+    struct ordered o;
+
+    place(A, 21, "igb");
+    vm_with_vfs(1, 0, 4);
+    for (unsigned i = 0; i < 2; i++)
+        close(pf_worker[i]);
+    pf_worker[0] = pf_worker[1] = -1;
+    pass(2);
+    judged(A, HF_PF_DOWN, HF_NIC_BFD);
+    ck_assert(nicbond_pf_is_ours(nb, A));
+    pass(500); /* nobody could take it */
+    ck_assert_uint_eq(flips_count, 1);
+    ck_assert(!nicbond_pf_is_ours(nb, A));
+    judged(A, HF_PF_HOLD, HF_NIC_RETURNING);
+    pf_worker[0] = join(&nb->pf_pool);
+    pass(50);
+    ck_assert(!next_pf(&o));
+}
+END_TEST
+
 START_TEST(a_pf_nobody_knows_moves_nothing)
 {
     struct ordered o;
@@ -955,6 +1073,9 @@ HF_TEST_MAIN_WITH("nicbond/nicbond", setup, teardown,
                   HF_CASE(one_of_two_legs_that_were_left_off_is_on_at_once),
                   HF_LOOP(no_vm_is_kept_off_everything_that_carries, 0, 9),
                   HF_CASE(a_pf_that_is_put_down_comes_up_soon_for_a_vm_with_one_leg),
+                  HF_CASE(a_card_that_recovers_while_we_have_it_down_is_no_leg_yet),
+                  HF_CASE(a_pf_that_came_back_is_not_put_down),
+                  HF_CASE(a_wish_to_put_a_pf_down_ends_with_its_flip),
                   HF_CASE(a_pf_nobody_knows_moves_nothing),
                   HF_CASE(a_helper_moves_it_while_the_card_still_thinks),
                   HF_CASE(a_guest_that_says_it_moved_before_any_order_is_believed),

@@ -294,6 +294,37 @@ START_TEST(a_pcie_error_is_down_until_its_driver_says_otherwise)
 }
 END_TEST
 
+START_TEST(what_we_switched_off_is_down_until_it_carries_again)
+{
+    open_with("0000:02:00.0");
+    (void)after(1);
+    aer("0000:01:00.0", "BEGIN_RECOVERY");
+    (void)after(1);
+    watch_admin_ours(&watch, 0, true);
+    tree_net(&tree, A, "flags", "0x1002\n");
+    tree_net(&tree, A, "carrier_down_count", "2\n");
+    aer("0000:01:00.0", "SUCCESSFUL_RECOVERY");
+    (void)after(1);
+    (void)after(3600000);
+    is(0, HF_PF_DOWN, HF_NIC_AER);
+    watch_admin_ours(&watch, 0, false); /* it is on, and its flags were read before */
+    tree_net(&tree, A, "flags", "0x1003\n");
+    ck_assert_uint_eq(after(1), 0);
+    (void)after(HOT_FLAGS_MS);
+    is(0, HF_PF_DOWN, HF_NIC_AER);
+    tree_net(&tree, A, "carrier_down_count", "3\n"); /* its driver tries twice */
+    tree_net(&tree, A, "carrier_up_count", "4\n");
+    ck_assert_uint_eq(after(1), 1);
+    is(0, HF_PF_HOLD, HF_NIC_RETURNING);
+    ck_assert_uint_eq(after(30000), 1);
+    is(0, HF_PF_UP, HF_NIC_NONE);
+    tree_net(&tree, A, "carrier_down_count", "4\n");
+    (void)after(1);
+    is(0, HF_PF_DOWN, HF_NIC_CARRIER);
+    close_all();
+}
+END_TEST
+
 START_TEST(a_pcie_error_of_the_other_port_is_the_cards)
 {
     open_with("0000:02:00.0");
@@ -426,6 +457,7 @@ HF_TEST_MAIN(
     HF_CASE(a_vf_without_a_driver_is_an_alarm), HF_CASE(helpers_tell_what_may_hang),
     HF_CASE(silence_of_a_fabric_is_told_to_its_pf),
     HF_CASE(a_pcie_error_is_down_until_its_driver_says_otherwise),
+    HF_CASE(what_we_switched_off_is_down_until_it_carries_again),
     HF_CASE(a_pcie_error_of_the_other_port_is_the_cards), HF_CASE(a_pcie_error_of_a_vf_is_not),
     HF_CASE(an_unbind_is_down_at_once_and_stays_though_files_say_otherwise),
     HF_CASE(a_new_vf_is_looked_at_soon_and_not_too_often), HF_CASE(what_was_lost_is_looked_for),
