@@ -12,7 +12,7 @@ static size_t aligned(size_t bytes)
 
 size_t replica_size(void)
 {
-    return sizeof(struct replica) + 3 * aligned(engine_size()) + aligned(copy_bytes_max()) +
+    return sizeof(struct replica) + 2 * aligned(engine_size()) + aligned(copy_bytes_max()) +
            OUTBOX_BYTES;
 }
 
@@ -23,19 +23,23 @@ struct engine *replica_state(struct replica *r)
     return (struct engine *)(void *)(r->arena + r->at_engine[r->engine_ix]);
 }
 
-struct engine *replica_spare(struct replica *r)
+static struct engine *other_engine(struct replica *r)
 {
     return (struct engine *)(void *)(r->arena + r->at_engine[1 - r->engine_ix]);
 }
 
+struct engine *replica_spare(struct replica *r)
+{
+    r->has_shadow = false;
+    return other_engine(r);
+}
+
 struct engine *replica_shadow(struct replica *r)
 {
-    struct engine *shadow = (struct engine *)(void *)(r->arena + r->at_shadow);
-
     if (!r->has_shadow)
-        memcpy(shadow, replica_state(r), engine_size());
+        memcpy(other_engine(r), replica_state(r), engine_size());
     r->has_shadow = true;
-    return shadow;
+    return other_engine(r);
 }
 
 uint8_t *replica_snap_bytes(struct replica *r)
@@ -172,8 +176,7 @@ enum hf_code replica_init(struct replica *r, const struct replica_settings *sett
     r->ports = *ports;
     r->at_engine[0] = 0;
     r->at_engine[1] = aligned(engine_size());
-    r->at_shadow = 2 * aligned(engine_size());
-    r->at_snap = 3 * aligned(engine_size());
+    r->at_snap = 2 * aligned(engine_size());
     r->at_outbox = r->at_snap + aligned(copy_bytes_max());
     r->stage_due = REPLICA_NEVER;
     r->self_node = HF_NO_NODE;

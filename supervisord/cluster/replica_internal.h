@@ -173,19 +173,21 @@ struct replica {
     struct beats beats;
     struct counters counters;
     /* Large: never cleared as a whole. */
-    size_t at_engine[2], at_shadow, at_snap, at_outbox;
+    size_t at_engine[2], at_snap, at_outbox;
     struct hf_event event;
     struct engine_out out;
     struct hf_effect pending[HF_EFFECTS_MAX];
     uint8_t message[HF_GROUP_MESSAGE_MAX];
-    _Alignas(8) uint8_t arena[]; /* three engines, a snapshot, the outbox's bytes */
+    _Alignas(8) uint8_t arena[]; /* two engines, a snapshot, the outbox's bytes */
 };
 
 /* replica.c */
 struct engine *replica_state(struct replica *r); /* the current one, also when forming */
+/* The other one, to load a state into, or in the same state as the current one, to try events on:
+ * whoever asks for the spare ends the shadow. */
 struct engine *replica_spare(struct replica *r);
-struct engine *replica_shadow(struct replica *r); /* in the same state, to try events on */
-void replica_state_swapped(struct replica *r);    /* after a swap: what is derived is stale */
+struct engine *replica_shadow(struct replica *r);
+void replica_state_swapped(struct replica *r); /* after a swap: what is derived is stale */
 uint8_t *replica_snap_bytes(struct replica *r);
 uint8_t *replica_outbox_bytes(struct replica *r);
 void replica_enter(struct replica *r, enum stage stage, enum replica_phase phase, const char *why);

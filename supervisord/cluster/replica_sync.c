@@ -80,14 +80,12 @@ static void fill_members_event(struct replica *r)
     }
 }
 
-/* Nothing can be decided in a view that the engine cannot take in, and no event of it can be
- * skipped: frozen, by all alike, until the members change or a while has passed. */
+/* The view, as r->event has it. Nothing can be decided in one that the engine cannot take in, and
+ * none can be skipped: frozen, by all alike, until the members change or a while has passed. */
 static bool view_is_digestible(struct replica *r)
 {
-    bool is_good;
+    bool is_good = engine_try(replica_shadow(r), &r->event, &r->out);
 
-    fill_members_event(r);
-    is_good = engine_try(replica_shadow(r), &r->event, &r->out);
     r->has_shadow = false; /* a step ahead, or worthless */
     return is_good;
 }
@@ -109,7 +107,6 @@ static void synchronise(struct replica *r, hf_time now)
     beat_synced(r, now);
     replica_enter(r, STAGE_SYNCED, REPLICA_SYNCED, "a majority holds the same state");
     outbox_synced(r, r->streams[r->self_node.ix].last, seq, now);
-    fill_members_event(r);
     apply_step(r, false, 0);
     r->wants_ack = engine_seq(replica_state(r));
     r->ports.resync(r->ports.user, replica_state(r));
@@ -175,6 +172,7 @@ void sync_conclude(struct replica *r, hf_time now)
         return;
     }
     name_participants(r);
+    fill_members_event(r);
     if (!view_is_digestible(r)) {
         stand_still(r, "the engine cannot digest this view: a mistake of ours", now);
         return;

@@ -274,6 +274,11 @@ static void vm_order(struct step *s, const struct hf_event *ev)
         vm_move(s, v, to);
 }
 
+static bool has_come_since(const struct engine *e, const struct hf_event *order, uint8_t n)
+{
+    return host_as_of_seq(e, order->u.order.as_of) < e->nodes[n].came_seq;
+}
+
 static void node_order(struct step *s, const struct hf_event *ev)
 {
     uint8_t n = ev->u.order.node.ix;
@@ -282,7 +287,7 @@ static void node_order(struct step *s, const struct hf_event *ev)
         return;
     }
     bool is_for_life = ev->u.order.type == HF_ORDER_FENCE || ev->u.order.type == HF_ORDER_CONFIRM;
-    if (is_for_life && host_as_of_seq(s->e, ev->u.order.as_of) < s->e->nodes[n].came_seq) {
+    if (is_for_life && has_come_since(s->e, ev, n)) {
         refuse(s, HF_WHY_BACK_SINCE); /* it has lain in somebody's outbox */
         return;
     }
@@ -306,8 +311,7 @@ static void node_order(struct step *s, const struct hf_event *ev)
  * person's drain must not come true when its host thaws. */
 static bool is_of_yesterday(const struct engine *e, const struct hf_event *ev)
 {
-    return ev->u.order.as_of != 0 &&
-           host_as_of_seq(e, ev->u.order.as_of) < e->nodes[ev->from.ix].came_seq;
+    return ev->u.order.as_of != 0 && has_come_since(e, ev, ev->from.ix);
 }
 
 void order_apply(struct step *s, const struct hf_event *ev)
