@@ -3,22 +3,22 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add(char out[FLIP_TEXT_MAX], const char *what, uint32_t us)
-{
-    size_t len = strlen(out);
-    const char *comma = len > 0 ? ", " : "";
-
-    if (us == 0)
-        (void)snprintf(out + len, FLIP_TEXT_MAX - len, "%s%s at once", comma, what);
-    else
-        (void)snprintf(out + len, FLIP_TEXT_MAX - len, "%s%s %u us", comma, what, us);
-}
-
 static void add_words(char out[FLIP_TEXT_MAX], const char *words)
 {
     size_t len = strlen(out);
 
     (void)snprintf(out + len, FLIP_TEXT_MAX - len, "%s%s", len > 0 ? ", " : "", words);
+}
+
+static void add(char out[FLIP_TEXT_MAX], const char *what, uint32_t us)
+{
+    char words[FLIP_TEXT_MAX];
+
+    if (us == 0)
+        (void)snprintf(words, sizeof words, "%s at once", what);
+    else
+        (void)snprintf(words, sizeof words, "%s %u us", what, us);
+    add_words(out, words);
 }
 
 void flip_text(const struct flip *f, char out[FLIP_TEXT_MAX])

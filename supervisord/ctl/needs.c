@@ -114,6 +114,27 @@ static void need_quorum(const struct needs_walk *w, const struct needs_about *gr
     }
 }
 
+/* What keeps the engine from acting by itself until a person says so. */
+static void need_arming(const struct needs_walk *w, const struct needs_about *group,
+                        struct hf_group_view view)
+{
+    if (!view.is_armed)
+        needs_add(w, NEEDS_WARNING, group, "holdfast arm",
+                  "disarmed: nothing is fenced and no VM is restarted after a failure");
+    if (view.in_storm)
+        needs_add(
+            w, NEEDS_ERROR, group, "holdfast arm",
+            "fencing storm: %u nodes were fenced in a short time; nothing more is fenced until a "
+            "person has looked and arms again",
+            view.storm_count);
+    if (view.skipped > 0)
+        needs_add(w, NEEDS_ERROR, group, "holdfast arm",
+                  "the engine could not digest %u event%s and skipped %s, the newest at seq %llu: "
+                  "keep the journal for its makers; nothing is restarted until a person arms again",
+                  view.skipped, view.skipped == 1 ? "" : "s", view.skipped == 1 ? "it" : "them",
+                  (unsigned long long)view.skipped_seq);
+}
+
 static void need_group(const struct needs_walk *w)
 {
     const struct ctl_shell *shell = w->shell;
@@ -121,23 +142,8 @@ static void need_group(const struct needs_walk *w)
     struct needs_about timeless = {HF_SUBJECT_GROUP, 0, shell->group, {0}, false, 0};
 
     need_quorum(w, &group);
-    if (shell->engine != NULL && !engine_group(shell->engine).is_armed)
-        needs_add(w, NEEDS_WARNING, &timeless, "holdfast arm",
-                  "disarmed: nothing is fenced and no VM is restarted after a failure");
-    if (shell->engine != NULL && engine_group(shell->engine).in_storm)
-        needs_add(
-            w, NEEDS_ERROR, &timeless, "holdfast arm",
-            "fencing storm: %u nodes were fenced in a short time; nothing more is fenced until a "
-            "person has looked and arms again",
-            engine_group(shell->engine).storm_count);
-    if (shell->engine != NULL && engine_group(shell->engine).skipped > 0)
-        needs_add(w, NEEDS_ERROR, &timeless, "holdfast arm",
-                  "the engine could not digest %u event%s and skipped %s, the newest at seq %llu: "
-                  "keep the journal for its makers; nothing is restarted until a person arms again",
-                  engine_group(shell->engine).skipped,
-                  engine_group(shell->engine).skipped == 1 ? "" : "s",
-                  engine_group(shell->engine).skipped == 1 ? "it" : "them",
-                  (unsigned long long)engine_group(shell->engine).skipped_seq);
+    if (shell->engine != NULL)
+        need_arming(w, &timeless, engine_group(shell->engine));
     if (shell->ghosts > 0)
         needs_add(w, NEEDS_WARNING, &timeless, "corosync-cpgtool",
                   "%u member%s of the process group %s outside the totem ring and not counted",
